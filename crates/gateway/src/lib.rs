@@ -1,0 +1,3 @@
+//! The runtime of Aqueduct.
+
+pub mod store;
