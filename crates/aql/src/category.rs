@@ -44,7 +44,9 @@ impl Category {
         match self {
             Self::Create => Permissions { read_only: false, destructive: false },
             Self::Read => Permissions { read_only: true, destructive: false },
-            Self::Update | Self::Delete | Self::Execute => Permissions { read_only: false, destructive: true },
+            Self::Update | Self::Delete | Self::Execute => {
+                Permissions { read_only: false, destructive: true }
+            }
         }
     }
 

@@ -6,7 +6,9 @@ use serde::{Serialize, Serializer};
 
 /// Why a string is no name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{kind} '{given}' must be snake_case: a lowercase letter, then lowercase letters, digits or underscores")]
+#[error(
+    "{kind} '{given}' must be snake_case: a lowercase letter, then lowercase letters, digits or underscores"
+)]
 pub struct Error {
     kind: &'static str,
     given: String,
@@ -87,7 +89,9 @@ pub struct ToolPrefix(String);
 
 /// Why a string is no tool prefix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("tool prefix '{0}' must hold only lowercase letters, digits and underscores, and end with an underscore, as in 'github_'")]
+#[error(
+    "tool prefix '{0}' must hold only lowercase letters, digits and underscores, and end with an underscore, as in 'github_'"
+)]
 pub struct PrefixError(String);
 
 /// Longer prefixes work, but every tool name carries them.

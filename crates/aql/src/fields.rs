@@ -1,0 +1,281 @@
+//! Field selection: presets and dotted paths over whatever an operation returned.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::{
+    define::Answers,
+    warning::{Severity, Warning},
+};
+
+/// The fields of an operation's result, frozen.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    pub(crate) answers: Answers,
+    pub(crate) presets: BTreeMap<String, Vec<Path>>,
+    pub(crate) known: Vec<Known>,
+}
+
+/// A dotted path, parsed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Path(Vec<String>);
+
+/// A field that exists; the inner keys of an open one are anybody's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) path: Path,
+    pub(crate) open: bool,
+}
+
+pub(crate) const FULL: &str = "full";
+pub(crate) const STANDARD: &str = "standard";
+pub(crate) const MINIMAL: &str = "minimal";
+
+/// What one call selected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Chosen {
+    Everything,
+    Only(Vec<Path>),
+}
+
+/// Why a `fields` value selects nothing: the preset names that exist.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownPreset {
+    pub given: String,
+    pub known: Vec<String>,
+}
+
+impl Path {
+    /// None for an empty path or an empty step in it.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let steps: Vec<String> = text.split('.').map(str::to_owned).collect();
+        (!steps.iter().any(String::is_empty)).then_some(Self(steps))
+    }
+}
+
+impl std::fmt::Display for Path {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.join("."))
+    }
+}
+
+impl Known {
+    /// `metadata.*` is open, `priority` is not.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let open = text.ends_with(".*");
+        let path = Path::parse(text.strip_suffix(".*").unwrap_or(text))?;
+        Some(Self { path, open })
+    }
+
+    fn covers(&self, path: &Path) -> bool {
+        self.path == *path
+            || path.0.starts_with(&self.path.0) && self.open
+            // Selecting an object selects what is known to be in it.
+            || self.path.0.starts_with(&path.0)
+    }
+}
+
+impl Selection {
+    /// What a call without `fields` shows.
+    #[must_use]
+    pub fn unasked(&self) -> Chosen {
+        let preset = match self.answers {
+            Answers::One => FULL,
+            Answers::Collection => STANDARD,
+            Answers::Search => MINIMAL,
+        };
+        self.preset(preset).unwrap_or(Chosen::Everything)
+    }
+
+    #[must_use]
+    pub fn preset_names(&self) -> Vec<String> {
+        let standard = [MINIMAL, STANDARD, FULL].map(str::to_owned);
+        let own = self.presets.keys().filter(|name| !standard.contains(name)).cloned();
+        standard.iter().cloned().chain(own).collect()
+    }
+
+    fn preset(&self, name: &str) -> Option<Chosen> {
+        if name == FULL {
+            return Some(Chosen::Everything);
+        }
+        self.presets.get(name).map(|paths| Chosen::Only(paths.clone()))
+    }
+
+    /// Reads a `fields` value that already has the right type. Paths that no result can have become a warning.
+    pub fn choose(&self, fields: &Value) -> Result<(Chosen, Option<Warning>), UnknownPreset> {
+        if let Some(name) = fields.as_str() {
+            return match self.preset(name) {
+                Some(chosen) => Ok((chosen, None)),
+                None => Err(UnknownPreset { given: name.to_owned(), known: self.preset_names() }),
+            };
+        }
+        let texts: Vec<&str> =
+            fields.as_array().map(|all| all.iter().filter_map(Value::as_str).collect()).unwrap_or_default();
+        let mut paths = Vec::new();
+        let mut unknown = Vec::new();
+        for text in texts {
+            match Path::parse(text) {
+                Some(path) if self.known.iter().any(|known| known.covers(&path)) => paths.push(path),
+                _ => unknown.push(text),
+            }
+        }
+        let warning = (!unknown.is_empty()).then(|| self.unknown_fields(&unknown));
+        Ok((Chosen::Only(paths), warning))
+    }
+
+    fn unknown_fields(&self, unknown: &[&str]) -> Warning {
+        let known: Vec<String> = self.known.iter().map(|known| known.path.to_string()).collect();
+        let message = format!("Unknown field(s) in 'fields' were left out: {}", unknown.join(", "));
+        Warning::new("VALIDATION_UNKNOWN_FIELD_WARNING", message, Severity::Medium)
+            .with("unknown_fields", unknown.iter().map(|&name| Value::from(name)).collect::<Vec<_>>())
+            .with("valid_fields", known)
+    }
+
+    /// Trims `data` to the chosen fields: the resource itself, or each of `data.items`.
+    #[must_use]
+    pub fn apply(&self, chosen: &Chosen, data: Value) -> Value {
+        let Chosen::Only(paths) = chosen else { return data };
+        match (self.answers, data) {
+            (Answers::One, data) => project(paths, data),
+            (Answers::Collection | Answers::Search, Value::Object(mut data)) => {
+                if let Some(Value::Array(items)) = data.get_mut("items") {
+                    for item in items {
+                        *item = project(paths, item.take());
+                    }
+                }
+                Value::Object(data)
+            }
+            (_, other) => other,
+        }
+    }
+}
+
+/// The parts of an object that the paths name, nesting kept. What is not an object passes unchanged.
+fn project(paths: &[Path], value: Value) -> Value {
+    let Value::Object(mut source) = value else { return value };
+    let mut target = Map::new();
+    for path in paths {
+        match path.0.as_slice() {
+            [only] => {
+                if let Some(value) = source.remove(only) {
+                    target.insert(only.clone(), value);
+                }
+            }
+            steps => copy(steps, &source, &mut target),
+        }
+    }
+    Value::Object(target)
+}
+
+fn copy(steps: &[String], source: &Map<String, Value>, target: &mut Map<String, Value>) {
+    let Some((first, rest)) = steps.split_first() else { return };
+    if !reaches(steps, source) {
+        return;
+    }
+    match source.get(first) {
+        Some(Value::Object(inner)) if !rest.is_empty() => {
+            let nested = target.entry(first.clone()).or_insert_with(|| Value::Object(Map::new()));
+            if let Value::Object(nested) = nested {
+                copy(rest, inner, nested);
+            }
+        }
+        Some(value) => drop(target.insert(first.clone(), value.clone())),
+        None => {}
+    }
+}
+
+fn reaches(steps: &[String], source: &Map<String, Value>) -> bool {
+    match steps.split_first() {
+        None => true,
+        Some((first, [])) => source.contains_key(first),
+        Some((first, rest)) => {
+            source.get(first).and_then(Value::as_object).is_some_and(|inner| reaches(rest, inner))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn selection(answers: Answers) -> Selection {
+        let paths = |names: &[&str]| names.iter().map(|name| Path::parse(name).unwrap()).collect::<Vec<_>>();
+        Selection {
+            answers,
+            presets: [
+                (MINIMAL.to_owned(), paths(&["id"])),
+                (STANDARD.to_owned(), paths(&["id", "name"])),
+                ("contact".to_owned(), paths(&["name", "settings.mail"])),
+            ]
+            .into(),
+            known: ["id", "name", "settings.theme", "settings.mail", "metadata.*", "due"]
+                .map(|text| Known::parse(text).unwrap())
+                .to_vec(),
+        }
+    }
+
+    fn shown(selection: &Selection, fields: Value, data: Value) -> Value {
+        let (chosen, _) = selection.choose(&fields).unwrap();
+        selection.apply(&chosen, data)
+    }
+
+    fn item() -> Value {
+        json!({"id": "1", "name": "n", "settings": {"theme": "dark", "mail": null, "x": 1}, "metadata": {"a": {"b": 2}}})
+    }
+
+    /// LREQ-FSEL-03 LREQ-FSEL-07
+    #[test]
+    fn dotted_paths_keep_their_nesting_and_absent_fields_are_left_out() {
+        let one = selection(Answers::One);
+        assert_eq!(
+            shown(&one, json!(["id", "settings.theme", "settings.mail", "due", "metadata.a.b"]), item()),
+            json!({"id": "1", "settings": {"theme": "dark", "mail": null}, "metadata": {"a": {"b": 2}}})
+        );
+    }
+
+    /// LREQ-FSEL-02 LREQ-FSEL-05
+    #[test]
+    fn presets_nest_and_the_default_follows_what_is_answered() {
+        let one = selection(Answers::One);
+        assert_eq!(shown(&one, json!("minimal"), item()), json!({"id": "1"}));
+        assert_eq!(shown(&one, json!("standard"), item()), json!({"id": "1", "name": "n"}));
+        assert_eq!(shown(&one, json!("full"), item()), item());
+        assert_eq!(shown(&one, json!("contact"), item()), json!({"name": "n", "settings": {"mail": null}}));
+        assert_eq!(one.unasked(), Chosen::Everything);
+        let unasked =
+            |answers| selection(answers).apply(&selection(answers).unasked(), json!({"items": [item()]}));
+        assert_eq!(unasked(Answers::Collection), json!({"items": [{"id": "1", "name": "n"}]}));
+        assert_eq!(unasked(Answers::Search), json!({"items": [{"id": "1"}]}));
+        assert_eq!(
+            one.choose(&json!("minimum")).unwrap_err().known,
+            ["minimal", "standard", "full", "contact"]
+        );
+    }
+
+    /// LREQ-FSEL-06 LREQ-FSEL-08
+    #[test]
+    fn selection_touches_the_items_only_and_names_what_it_does_not_know() {
+        let list = selection(Answers::Collection);
+        let data = json!({"items": [item()], "pageInfo": {"hasNextPage": true}});
+        assert_eq!(
+            shown(&list, json!(["id"]), data),
+            json!({"items": [{"id": "1"}], "pageInfo": {"hasNextPage": true}})
+        );
+        let (chosen, warning) = list.choose(&json!(["nosuch", "id", "id..x", "name.first"])).unwrap();
+        assert_eq!(chosen, Chosen::Only(vec![Path::parse("id").unwrap()]));
+        assert_eq!(warning.unwrap().details["unknown_fields"], json!(["nosuch", "id..x", "name.first"]));
+    }
+
+    #[test]
+    fn a_whole_object_and_a_path_in_it_give_the_whole_object() {
+        let one = selection(Answers::One);
+        let whole = item()["settings"].clone();
+        for fields in [json!(["settings", "settings.theme"]), json!(["settings.theme", "settings"])] {
+            assert_eq!(shown(&one, fields, item())["settings"], whole);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The `introspect` operation: views over the registry, prepared when it is published.
+//!
+//! Every answer to the two standard queries is valid against the specification's closed schemas, whatever it is
+//! narrowed by: `fields` empties or drops what may be missing there, and a page's `pageInfo` stands in `_protocol`.
+
+mod definition;
+mod page;
+mod search;
+mod view;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+pub use self::definition::definition;
+use self::{search::Index, view::Detail};
+use crate::{
+    category::Category,
+    error::{Code, Error},
+    operation::Operation,
+    registry::Registry,
+    response::{Answer, Spliced},
+};
+
+/// Everything about a registry that introspection answers with, written out once.
+#[derive(Debug, Default)]
+pub struct Prepared {
+    /// The whole list, to be completed with the session's id.
+    list: Arc<Spliced>,
+    /// `_protocol` up to the session's id.
+    protocol: String,
+    types: String,
+    index: Index,
+}
+
+impl Prepared {
+    pub(crate) fn new(registry: &Registry) -> Self {
+        let operations: Vec<&Operation> = registry.visible().collect();
+        let protocol = view::protocol(registry);
+        let entries: Vec<String> = operations.iter().map(|op| view::info(registry, op).to_string()).collect();
+        let list = Spliced::new(
+            format!("{{\"success\":true,\"data\":{{\"_protocol\":{protocol}"),
+            format!("\"}},\"operations\":[{}]}}}}", entries.join(",")),
+        );
+        let types: Vec<Value> = registry.types().iter().map(|known| json!(known.info())).collect();
+        Self {
+            list: Arc::new(list),
+            protocol,
+            types: json!({"types": types}).to_string(),
+            index: Index::new(&operations),
+        }
+    }
+}
+
+/// Answers an introspect call whose parameters were validated.
+pub fn answer(registry: &Registry, params: &Map<String, Value>, session: &str) -> Result<Answer, Error> {
+    let text = |key: &str| params.get(key).and_then(Value::as_str);
+    match (text("query").unwrap_or_default(), text("name")) {
+        ("operations", Some(name)) => {
+            let detail = Detail::read(params)?;
+            let found = registry.visible().find(|operation| operation.name().as_str() == name);
+            let details = found.map(|operation| view::details(registry, operation, detail));
+            Ok(Answer::from_data(&json!({"operation": details})))
+        }
+        ("operations", None) => list(registry, params, session),
+        ("types", Some(name)) => {
+            let details = registry.types().named(name).map(|known| json!(known.details()));
+            Ok(Answer::from_data(&json!({"type": details})))
+        }
+        ("types", None) => Ok(Answer::from_data_text(&registry.introspection.types)),
+        ("danger", name) => danger(registry, name),
+        (other, _) => Err(Error::new(Code::Introspection, format!("The query '{other}' has no answer"))),
+    }
+}
+
+fn list(registry: &Registry, params: &Map<String, Value>, session: &str) -> Result<Answer, Error> {
+    let narrowed =
+        ["search", "filter", "first", "after", "fields"].iter().any(|key| params.contains_key(*key));
+    let prepared = &registry.introspection;
+    if !narrowed {
+        return Ok(Answer::spliced(Arc::clone(&prepared.list), session));
+    }
+    let operations: Vec<&Operation> = registry.visible().collect();
+    let mut chosen: Vec<&Operation> = match params.get("search").and_then(Value::as_str) {
+        Some(text) => {
+            prepared.index.find(text).into_iter().filter_map(|i| operations.get(i).copied()).collect()
+        }
+        None => operations,
+    };
+    if let Some(filter) = params.get("filter").and_then(Value::as_object) {
+        let filter = Filter::read(filter)?;
+        chosen.retain(|operation| filter.accepts(registry, operation));
+    }
+    let page = page::cut(&chosen, params)?;
+    let detail = Detail::read(params)?;
+    let entries: Vec<String> =
+        page.operations.iter().map(|op| view::narrowed_info(registry, op, detail).to_string()).collect();
+    let info = page.info.map(|info| format!(",\"pageInfo\":{info}")).unwrap_or_default();
+    Ok(Answer::from_data_text(&format!(
+        "{{\"_protocol\":{}{session}\"{info}}},\"operations\":[{}]}}",
+        prepared.protocol,
+        entries.join(",")
+    )))
+}
+
+/// What `filter` narrows a list by.
+#[derive(Default)]
+struct Filter<'a> {
+    category: Option<Category>,
+    endpoint: Option<&'a str>,
+    server: Option<&'a str>,
+}
+
+impl<'a> Filter<'a> {
+    fn read(given: &'a Map<String, Value>) -> Result<Self, Error> {
+        let text = |key: &str| given.get(key).and_then(Value::as_str);
+        let category = match text("category") {
+            Some(category) => Some(category.parse().map_err(|_| {
+                let message = format!("Parameter 'filter.category' must be one of CREATE, READ, UPDATE, DELETE, EXECUTE, got '{category}'");
+                Error::new(Code::InvalidEnum, message).with("param_name", "filter.category")
+            })?),
+            None => None,
+        };
+        Ok(Self { category, endpoint: text("endpoint"), server: text("server") })
+    }
+
+    fn accepts(&self, registry: &Registry, operation: &Operation) -> bool {
+        self.category.is_none_or(|category| operation.category() == category)
+            && self.endpoint.is_none_or(|name| registry.family_name(operation).eq_ignore_ascii_case(name))
+            && self.server.is_none_or(|server| operation.server() == Some(server))
+    }
+}
+
+/// How dangerous operations are, and why. Not one of the standard queries.
+fn danger(registry: &Registry, name: Option<&str>) -> Result<Answer, Error> {
+    let entry = |operation: &Operation| {
+        let danger = operation.danger();
+        json!({
+            "name": operation.name(),
+            "level": danger.level,
+            "number": danger.level.number(),
+            "reasons": danger.reasons,
+        })
+    };
+    let data = match name {
+        Some(name) => {
+            let found = registry.visible().find(|operation| operation.name().as_str() == name);
+            json!({"danger": found.map(entry)})
+        }
+        None => json!({"dangers": registry.visible().map(entry).collect::<Vec<_>>()}),
+    };
+    Ok(Answer::from_data(&data))
+}

@@ -1,0 +1,115 @@
+//! Operations, frozen: what the registry holds and every part of a call's way looks at.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    category::Category,
+    danger::Danger,
+    define::{Deprecation, Example},
+    fields::Selection,
+    name::OperationName,
+    param::Param,
+    shared,
+};
+
+/// Where an operation stands in its registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct OperationId(pub(crate) usize);
+
+impl OperationId {
+    /// A position, for tables kept beside the registry.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// A frozen operation.
+#[derive(Debug, Clone)]
+pub struct Operation {
+    pub(crate) name: OperationName,
+    pub(crate) category: Category,
+    /// Index into the profile's families.
+    pub(crate) family: usize,
+    pub(crate) description: String,
+    pub(crate) params: Vec<Param>,
+    pub(crate) returns: Returns,
+    pub(crate) examples: Vec<Example>,
+    pub(crate) danger: Danger,
+    pub(crate) deprecated: Option<Deprecation>,
+    pub(crate) selection: Option<Selection>,
+    pub(crate) server: Option<String>,
+    pub(crate) signature: String,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Returns {
+    pub(crate) name: String,
+    pub(crate) kind: &'static str,
+    pub(crate) description: String,
+}
+
+impl Operation {
+    #[must_use]
+    pub fn name(&self) -> &OperationName {
+        &self.name
+    }
+
+    #[must_use]
+    pub fn category(&self) -> Category {
+        self.category
+    }
+
+    #[must_use]
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    #[must_use]
+    pub fn danger(&self) -> &Danger {
+        &self.danger
+    }
+
+    #[must_use]
+    pub fn deprecated(&self) -> Option<&Deprecation> {
+        self.deprecated.as_ref()
+    }
+
+    #[must_use]
+    pub fn params(&self) -> &[Param] {
+        &self.params
+    }
+
+    #[must_use]
+    pub fn selection(&self) -> Option<&Selection> {
+        self.selection.as_ref()
+    }
+
+    #[must_use]
+    pub fn server(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
+    /// `create_entity(entity_name: string, priority?: integer = 5)`: enough to write the call again correctly.
+    #[must_use]
+    pub fn signature(&self) -> &str {
+        &self.signature
+    }
+
+    /// The request that an example shows.
+    #[must_use]
+    pub fn example_request(&self, example: &Example) -> Value {
+        let mut request = Map::new();
+        request.insert("operation".to_owned(), self.name.as_str().into());
+        if !example.params.is_empty() {
+            request.insert("params".to_owned(), Value::Object(example.params.clone()));
+        }
+        Value::Object(request)
+    }
+
+    /// Whether a call with these parameters only asks what would happen. It is decided as a READ.
+    #[must_use]
+    pub fn is_dry_run(&self, params: &Map<String, Value>) -> bool {
+        self.category.is_mutating() && params.get(shared::DRY_RUN) == Some(&Value::Bool(true))
+    }
+}

@@ -1,0 +1,131 @@
+//! Where a registry is put together before it is checked.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Problems, Registry, check};
+use crate::{
+    define,
+    limits::Limits,
+    name::ToolPrefix,
+    policy::Policy,
+    profile::{Mode, Profile},
+    validate::Strictness,
+};
+
+/// What a caller may expect of requests sent side by side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Concurrency {
+    Serialized,
+    ReadConcurrent,
+    FullyConcurrent,
+    ResourceLocked,
+}
+
+/// More calls than this wait their turn.
+const CONCURRENT_REQUESTS_DEFAULT: usize = 256;
+
+/// Collects definitions; [`Builder::build`] checks them all and freezes them.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    pub(super) adapter: String,
+    pub(super) mode: Mode,
+    pub(super) profile: Profile,
+    pub(super) prefix: ToolPrefix,
+    pub(super) limits: Limits,
+    pub(super) concurrency: Concurrency,
+    pub(super) max_concurrent_requests: usize,
+    pub(super) strictness: Strictness,
+    pub(super) policy: Policy,
+    pub(super) operations: Vec<define::Operation>,
+    pub(super) types: Vec<define::Type>,
+}
+
+impl Builder {
+    pub(super) fn new(adapter: &str) -> Self {
+        Self {
+            adapter: adapter.to_owned(),
+            mode: Mode::default(),
+            profile: Profile::crude(),
+            prefix: ToolPrefix::default(),
+            limits: Limits::default(),
+            concurrency: Concurrency::FullyConcurrent,
+            max_concurrent_requests: CONCURRENT_REQUESTS_DEFAULT,
+            strictness: Strictness::default(),
+            policy: Policy::default(),
+            operations: Vec::new(),
+            types: Vec::new(),
+        }
+    }
+
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    #[must_use]
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self
+    }
+
+    #[must_use]
+    pub fn prefix(mut self, prefix: ToolPrefix) -> Self {
+        self.prefix = prefix;
+        self
+    }
+
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    #[must_use]
+    pub fn concurrency(mut self, concurrency: Concurrency) -> Self {
+        self.concurrency = concurrency;
+        self
+    }
+
+    #[must_use]
+    pub fn max_concurrent_requests(mut self, most: usize) -> Self {
+        self.max_concurrent_requests = most.max(1);
+        self
+    }
+
+    #[must_use]
+    pub fn strictness(mut self, strictness: Strictness) -> Self {
+        self.strictness = strictness;
+        self
+    }
+
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    #[must_use]
+    pub fn operation(mut self, operation: define::Operation) -> Self {
+        self.operations.push(operation);
+        self
+    }
+
+    #[must_use]
+    pub fn operations(mut self, operations: impl IntoIterator<Item = define::Operation>) -> Self {
+        self.operations.extend(operations);
+        self
+    }
+
+    #[must_use]
+    pub fn types(mut self, types: impl IntoIterator<Item = define::Type>) -> Self {
+        self.types.extend(types);
+        self
+    }
+
+    /// Checks everything and freezes it, or says everything that is wrong.
+    pub fn build(self) -> Result<Registry, Problems> {
+        check::freeze(self)
+    }
+}

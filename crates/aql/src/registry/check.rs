@@ -1,0 +1,368 @@
+//! Checking a registry as a whole and freezing it. Everything that is wrong is told at once.
+
+use std::{collections::HashMap, fmt};
+
+use super::{
+    Builder, RESERVED, Registry,
+    param::{self, Declared},
+};
+use crate::{
+    category::Category,
+    danger::{Danger, DangerLevel},
+    define,
+    fields::{FULL, Known, MINIMAL, Path, STANDARD, Selection},
+    introspect,
+    name::OperationName,
+    operation::{Operation, OperationId, Returns},
+    param::Param,
+    policy::Decision,
+    profile::Profile,
+    shared, tools,
+    types::{Types, protocol_types},
+    validate::{self, Strictness},
+};
+
+/// One thing that keeps definitions from becoming a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// `operation 'create_item'`
+    pub subject: String,
+    /// `params.price.type`
+    pub field: String,
+    pub message: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} {}", self.subject, self.field, self.message)
+    }
+}
+
+/// Everything that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problems(pub Vec<Problem>);
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.0.iter().map(Problem::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl std::error::Error for Problems {}
+
+/// Collects problems while freezing goes on.
+#[derive(Default)]
+pub(super) struct Report(Vec<Problem>);
+
+impl Report {
+    pub(super) fn add(&mut self, subject: &str, field: &str, message: &str) {
+        self.0.push(Problem {
+            subject: subject.to_owned(),
+            field: field.to_owned(),
+            message: message.to_owned(),
+        });
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
+    let mut report = Report::default();
+    let mut all_types = protocol_types();
+    for declared in builder.types.iter().cloned() {
+        // Two operations may bring the same type, as structs that share a field's type do.
+        let same = |known: &define::Type| {
+            known.name == declared.name && format!("{known:?}") == format!("{declared:?}")
+        };
+        if !all_types.iter().any(same) {
+            all_types.push(declared);
+        }
+    }
+    let declared = Declared::new(&all_types, &mut report);
+    let types = param::freeze_types(&all_types, &declared, &mut report);
+
+    let mut operations = Vec::new();
+    let mut by_name = HashMap::new();
+    let given = std::iter::once(introspect::definition()).chain(builder.operations.iter().cloned());
+    for (index, definition) in given.enumerate() {
+        let subject = format!("operation '{}'", definition.name);
+        if index > 0 && RESERVED.contains(&definition.name.as_str()) {
+            report.add(&subject, "name", "is reserved by the protocol; choose another");
+            continue;
+        }
+        let context = Context { profile: &builder.profile, declared: &declared, types: &types, subject };
+        let Some(operation) = context.operation(definition, &mut report) else { continue };
+        let id = OperationId(operations.len());
+        if by_name.insert(operation.name.clone(), id).is_some() {
+            report.add(&context.subject, "name", "is defined twice");
+        }
+        operations.push(operation);
+    }
+    if !report.0.is_empty() {
+        return Err(Problems(report.0));
+    }
+    let supports_etag = operations.iter().any(|op| op.params.iter().any(|p| p.name == shared::IF_MATCH));
+    let decisions: Vec<Decision> =
+        operations.iter().map(|operation| builder.policy.decide(operation)).collect();
+    let mut registry = Registry {
+        adapter: builder.adapter,
+        mode: builder.mode,
+        profile: builder.profile,
+        prefix: builder.prefix,
+        limits: builder.limits,
+        concurrency: builder.concurrency,
+        max_concurrent_requests: builder.max_concurrent_requests,
+        supports_etag,
+        strictness: builder.strictness,
+        operations,
+        decisions,
+        by_name,
+        types,
+        tools: Vec::new(),
+        introspection: introspect::Prepared::default(),
+    };
+    registry.tools = tools::list(&registry);
+    registry.introspection = introspect::Prepared::new(&registry);
+    Ok(registry)
+}
+
+struct Context<'a> {
+    profile: &'a Profile,
+    declared: &'a Declared<'a>,
+    types: &'a Types,
+    subject: String,
+}
+
+impl Context<'_> {
+    fn operation(&self, given: define::Operation, report: &mut Report) -> Option<Operation> {
+        let subject = self.subject.as_str();
+        let name =
+            given.name.parse::<OperationName>().map_err(|e| report.add(subject, "name", &e.to_string()));
+        let category = match given.semantic_category.as_deref() {
+            None => {
+                report.add(subject, "semantic_category", "is missing");
+                None
+            }
+            Some(text) => text
+                .parse::<Category>()
+                .map_err(|error| report.add(subject, "semantic_category", &format!("is invalid: {error}")))
+                .ok(),
+        };
+        if given.description.trim().is_empty() {
+            report.add(subject, "description", "is empty");
+        }
+        let (Ok(name), Some(category)) = (name, category) else { return None };
+        let family = self.family(&given, &name, category, report)?;
+        let danger = danger(&given, category);
+        let params = self.params(&given, category, &danger, report);
+        let returns = self.returns(&given, report)?;
+        let selection = given.selection.as_ref().and_then(|selection| self.selection(selection, report));
+        let signature =
+            format!("{name}({})", params.iter().map(Param::signature).collect::<Vec<_>>().join(", "));
+        let description = describe(&given);
+        let mut operation = Operation {
+            name,
+            category,
+            family,
+            description,
+            params,
+            returns,
+            examples: given.examples,
+            danger,
+            deprecated: given.deprecated,
+            selection,
+            server: given.server,
+            signature,
+        };
+        if operation.examples.is_empty() {
+            operation.examples = vec![sample(&operation)];
+        }
+        self.check_calls(&operation, report);
+        Some(operation)
+    }
+
+    fn family(
+        &self,
+        given: &define::Operation,
+        name: &OperationName,
+        category: Category,
+        report: &mut Report,
+    ) -> Option<usize> {
+        let families = self.profile.families();
+        let place = match &given.endpoint {
+            Some(endpoint) => families.iter().position(|f| f.name.as_str().eq_ignore_ascii_case(endpoint)),
+            None => self.profile.place(name, category),
+        };
+        if place.is_none() {
+            let profile = self.profile.name();
+            report.add(
+                &self.subject,
+                "endpoint",
+                &format!("is missing: no family of profile '{profile}' takes it (category {category})"),
+            );
+        }
+        place
+    }
+
+    fn params(
+        &self,
+        given: &define::Operation,
+        category: Category,
+        danger: &Danger,
+        report: &mut Report,
+    ) -> Vec<Param> {
+        let mut all = given.params.clone();
+        let has = |all: &[define::Param], name: &str| all.iter().any(|param| param.name == name);
+        if given.selection.is_some() && !has(&all, shared::FIELDS) {
+            all.push(shared::fields());
+        }
+        if danger.level >= DangerLevel::Destructive && !has(&all, shared::CONFIRMATION_TOKEN) {
+            all.push(shared::confirmation_token());
+        }
+        if category == Category::Update && !has(&all, shared::INPUT) {
+            report.add(&self.subject, "params.input", "is missing: an UPDATE takes its changes in 'input'");
+        }
+        let mut frozen: Vec<Param> = Vec::new();
+        for param in &all {
+            let mut param = param.clone();
+            if category == Category::Update && param.name == shared::INPUT {
+                self.complete_input(given, &mut param);
+            }
+            let Some(param) = param::freeze(&param, self.declared, &self.subject, true, report) else {
+                continue;
+            };
+            if frozen.iter().any(|known| known.name == param.name) {
+                report.add(&self.subject, &format!("params.{}", param.name), "is defined twice");
+            }
+            frozen.push(param);
+        }
+        frozen
+    }
+
+    /// An UPDATE's `input` is a required object, and its description says what stands in it and what cannot.
+    fn complete_input(&self, given: &define::Operation, input: &mut define::Param) {
+        input.required = true;
+        if input.kind.is_none() {
+            input.kind = Some("object".to_owned());
+        }
+        let fields_named = |name: &str| match self.declared.get(name) {
+            Some((_, define::Type { shape: define::Shape::Object { fields }, .. })) => fields.as_slice(),
+            _ => &[],
+        };
+        let Some(type_name) = input.fields_of.clone() else { return };
+        let names: Vec<&str> = fields_named(&type_name).iter().map(|f| f.name.as_str()).collect();
+        let kept: Vec<&str> = fields_named(&given.returns.type_name)
+            .iter()
+            .map(|field| field.name.as_str())
+            .filter(|name| !names.contains(name))
+            .collect();
+        input.description.push_str(&format!(". Fields ({type_name}): {}", names.join(", ")));
+        if !kept.is_empty() {
+            input.description.push_str(&format!(". Read-only: {}", kept.join(", ")));
+        }
+        input.description.push_str(
+            ". Objects merge by key, arrays and scalars replace, null removes the field, absent fields stay",
+        );
+    }
+
+    fn returns(&self, given: &define::Operation, report: &mut Report) -> Option<Returns> {
+        let name = if given.returns.type_name.is_empty() { "Json" } else { &given.returns.type_name };
+        let Some(known) = self.types.named(name) else {
+            report.add(&self.subject, "returns", &format!("names the undeclared type '{name}'"));
+            return None;
+        };
+        let description = given.returns.description.clone();
+        Some(Returns { name: name.to_owned(), kind: known.kind(), description })
+    }
+
+    fn selection(&self, given: &define::Selection, report: &mut Report) -> Option<Selection> {
+        let known: Option<Vec<Known>> = given.full.iter().map(|text| Known::parse(text)).collect();
+        let mut presets = given.presets.clone();
+        presets.insert(MINIMAL.to_owned(), given.minimal.clone());
+        presets.insert(STANDARD.to_owned(), given.standard.clone());
+        presets.remove(FULL);
+        let paths =
+            |texts: Vec<String>| texts.iter().map(|text| Path::parse(text)).collect::<Option<Vec<_>>>();
+        let presets =
+            presets.into_iter().map(|(name, texts)| Some((name, paths(texts)?))).collect::<Option<_>>();
+        match (known, presets) {
+            (Some(known), Some(presets)) => Some(Selection { answers: given.answers, presets, known }),
+            _ => {
+                report.add(&self.subject, "selection", "holds a field path with an empty step");
+                None
+            }
+        }
+    }
+
+    /// Defaults and examples are calls that must work.
+    fn check_calls(&self, operation: &Operation, report: &mut Report) {
+        for example in &operation.examples {
+            let checked =
+                validate::validate(self.types, operation, example.params.clone(), Strictness::Reject);
+            if let Err(error) = checked {
+                let field = format!("example '{}'", example.description);
+                report.add(&self.subject, &field, &format!("would be refused: {}", error.message));
+            }
+        }
+        let Some(example) = operation.examples.first() else { return };
+        for param in &operation.params {
+            let Some(default) = &param.default else { continue };
+            let mut params = example.params.clone();
+            params.insert(param.name.clone(), default.clone());
+            if let Err(error) = validate::validate(self.types, operation, params, Strictness::Reject) {
+                let field = format!("params.{}.default", param.name);
+                report.add(&self.subject, &field, &format!("would be refused: {}", error.message));
+            }
+        }
+    }
+}
+
+fn danger(given: &define::Operation, category: Category) -> Danger {
+    let mut danger = given
+        .danger
+        .clone()
+        .unwrap_or_else(|| Danger { level: category.default_danger(), reasons: Vec::new() });
+    if given.dangerous {
+        danger.level = danger.level.max(DangerLevel::Dangerous);
+    }
+    danger
+}
+
+fn describe(given: &define::Operation) -> String {
+    let Some(notice) = &given.deprecated else { return given.description.clone() };
+    let advice = notice.replacement.as_ref().map(|to| format!("; use '{to}' instead")).unwrap_or_default();
+    format!("Deprecated{advice}. {}", given.description)
+}
+
+/// An example made from the required parameters alone, where the author gave none.
+fn sample(operation: &Operation) -> define::Example {
+    let required = operation.params.iter().filter(|param| param.required);
+    let params = required.map(|param| (param.name.clone(), sample_value(param))).collect();
+    define::Example { description: format!("Call {}", operation.name), params }
+}
+
+fn sample_value(param: &Param) -> serde_json::Value {
+    use serde_json::{Value, json};
+    if let Some(value) = param.default.as_ref().or_else(|| param.allowed.first()) {
+        return value.clone();
+    }
+    let text = param.kind.text.split(" | ").next().unwrap_or_default();
+    match text {
+        "number" | "integer" => json!(param.minimum.or(param.maximum).map_or(1, |bound| bound as i64)),
+        "boolean" => Value::Bool(true),
+        "string" => match param.format.map(validate::Format::as_str) {
+            Some("date") => json!("2026-02-04"),
+            Some("date-time") => json!("2026-02-04T10:30:00Z"),
+            Some("uuid") => json!("123e4567-e89b-12d3-a456-426614174000"),
+            Some("uri") => json!("https://example.com/"),
+            Some("email") => json!("someone@example.com"),
+            Some("base64") => json!("SGVsbG8="),
+            _ => json!("example"),
+        },
+        text if text == "array" || text.ends_with("[]") => json!([]),
+        _ => json!({}),
+    }
+}

@@ -1,0 +1,263 @@
+//! Every operation there is, checked and frozen, with everything that can be prepared from it.
+//!
+//! A registry never changes. A new one is built and published instead, so a request sees one state from start to end.
+
+mod builder;
+mod check;
+mod param;
+
+use std::{collections::HashMap, sync::Arc};
+
+pub use self::{
+    builder::{Builder, Concurrency},
+    check::{Problem, Problems},
+};
+use crate::{
+    error::{Code, Error},
+    introspect,
+    limits::Limits,
+    name::{OperationName, ToolPrefix},
+    operation::{Operation, OperationId},
+    policy::Decision,
+    profile::{Family, Mode, Profile},
+    request::Call,
+    suggest,
+    tools::Tool,
+    types::Types,
+    validate::{self, Checked, Strictness},
+};
+
+/// The version of MCP-AQL this implements.
+pub const SPEC_VERSION: &str = "1.0.0-draft";
+/// The conformance level claimed.
+pub const CONFORMANCE: &str = "level-2";
+/// The one operation that every adapter has.
+pub const INTROSPECT: &str = "introspect";
+
+/// Names that belong to the protocol. No adapter may define them.
+pub const RESERVED: [&str; 7] = [
+    INTROSPECT,
+    "execute_agent",
+    "record_execution_step",
+    "complete_execution",
+    "abort_execution",
+    "confirm_operation",
+    "verify_challenge",
+];
+
+/// A frozen set of operations.
+#[derive(Debug)]
+pub struct Registry {
+    pub(crate) adapter: String,
+    pub(crate) mode: Mode,
+    pub(crate) profile: Profile,
+    pub(crate) prefix: ToolPrefix,
+    pub(crate) limits: Limits,
+    pub(crate) concurrency: Concurrency,
+    pub(crate) max_concurrent_requests: usize,
+    pub(crate) supports_etag: bool,
+    pub(crate) strictness: Strictness,
+    pub(crate) operations: Vec<Operation>,
+    pub(crate) decisions: Vec<Decision>,
+    pub(crate) by_name: HashMap<OperationName, OperationId>,
+    pub(crate) types: Types,
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) introspection: introspect::Prepared,
+}
+
+/// Which tool a call came through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Endpoint {
+    /// The tool of one family, by its index in the profile.
+    Family(usize),
+    /// The tool for everything.
+    Unified,
+}
+
+impl Registry {
+    #[must_use]
+    pub fn builder(adapter: &str) -> Builder {
+        Builder::new(adapter)
+    }
+
+    #[must_use]
+    pub fn adapter(&self) -> &str {
+        &self.adapter
+    }
+
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    #[must_use]
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    #[must_use]
+    pub fn max_concurrent_requests(&self) -> usize {
+        self.max_concurrent_requests
+    }
+
+    #[must_use]
+    pub fn types(&self) -> &Types {
+        &self.types
+    }
+
+    /// Every tool that is listed, in the order it is listed.
+    #[must_use]
+    pub fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    /// The tool of that name, if one is listed.
+    #[must_use]
+    pub fn endpoint(&self, tool: &str) -> Option<Endpoint> {
+        self.tools.iter().find(|known| known.name == tool).map(|known| known.endpoint)
+    }
+
+    #[must_use]
+    pub fn id(&self, name: &str) -> Option<OperationId> {
+        self.by_name.get(name).copied()
+    }
+
+    #[must_use]
+    pub fn get(&self, id: OperationId) -> Option<&Operation> {
+        self.operations.get(id.0)
+    }
+
+    #[must_use]
+    pub fn decision(&self, id: OperationId) -> Option<&Decision> {
+        self.decisions.get(id.0)
+    }
+
+    /// Every operation with its place.
+    pub fn operations(&self) -> impl Iterator<Item = (OperationId, &Operation)> {
+        self.operations.iter().enumerate().map(|(index, operation)| (OperationId(index), operation))
+    }
+
+    /// The operations a caller may see: what the rules deny is neither listed nor found.
+    pub fn visible(&self) -> impl Iterator<Item = &Operation> {
+        let pairs = self.operations.iter().zip(&self.decisions);
+        pairs.filter(|(_, decision)| **decision == Decision::Allow).map(|(operation, _)| operation)
+    }
+
+    #[must_use]
+    pub fn family(&self, operation: &Operation) -> Option<&Family> {
+        self.profile.families().get(operation.family)
+    }
+
+    /// The name of the family an operation belongs to.
+    #[must_use]
+    pub fn family_name(&self, operation: &Operation) -> &str {
+        self.family(operation).map_or("", |family| family.name.as_str())
+    }
+
+    /// The tool that serves an operation.
+    #[must_use]
+    pub fn tool_name(&self, operation: &Operation) -> String {
+        let prefix = self.prefix.as_str();
+        match self.mode {
+            Mode::Single => format!("{prefix}mcp_aql"),
+            Mode::Semantic | Mode::All => format!("{prefix}mcp_aql_{}", self.family_name(operation)),
+        }
+    }
+
+    /// Finds the operation a call names and checks that it came through the right tool.
+    pub fn route(&self, endpoint: Endpoint, name: &str) -> Result<OperationId, Error> {
+        let Some(id) = self.id(name) else { return Err(self.unknown_operation(name)) };
+        match (endpoint, self.get(id)) {
+            (Endpoint::Family(family), Some(operation)) if family != operation.family => {
+                Err(self.mismatch(operation, family))
+            }
+            (_, Some(_)) => Ok(id),
+            (_, None) => Err(self.unknown_operation(name)),
+        }
+    }
+
+    /// Routes and validates one call: the first two arrows of its way.
+    pub fn validate(self: &Arc<Self>, endpoint: Endpoint, call: Call) -> Result<ValidRequest, Error> {
+        let id = self.route(endpoint, &call.operation)?;
+        let Some(operation) = self.get(id) else { return Err(self.unknown_operation(&call.operation)) };
+        let Checked { params, warnings } =
+            validate::validate(&self.types, operation, call.params, self.strictness)?;
+        Ok(ValidRequest { registry: Arc::clone(self), id, endpoint, params, warnings })
+    }
+
+    fn unknown_operation(&self, name: &str) -> Error {
+        let similar = suggest::nearest(name, self.visible().map(|operation| operation.name().as_str()));
+        Error::not_found_operation(name, similar)
+    }
+
+    fn mismatch(&self, operation: &Operation, actual: usize) -> Error {
+        let spelled =
+            |name: &str| if self.profile.is_crude() { name.to_uppercase() } else { name.to_owned() };
+        let expected = spelled(self.family_name(operation));
+        let actual =
+            self.profile.families().get(actual).map(|f| spelled(f.name.as_str())).unwrap_or_default();
+        let tool = self.tool_name(operation);
+        Error::new(
+            Code::EndpointMismatch,
+            format!("Operation '{}' must use {expected} endpoint, not {actual}", operation.name()),
+        )
+        .with("operation", operation.name().as_str())
+        .with("expected_endpoint", expected)
+        .with("actual_endpoint", actual)
+        .with("tool", tool.as_str())
+        .hint(format!("Send the same call through the tool '{tool}'."))
+    }
+}
+
+/// A call that named an operation through the right tool with parameters that fit. Only validation makes one.
+#[derive(Debug)]
+pub struct ValidRequest {
+    registry: Arc<Registry>,
+    id: OperationId,
+    endpoint: Endpoint,
+    params: serde_json::Map<String, serde_json::Value>,
+    warnings: Vec<crate::warning::Warning>,
+}
+
+impl ValidRequest {
+    #[must_use]
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    #[must_use]
+    pub fn id(&self) -> OperationId {
+        self.id
+    }
+
+    #[must_use]
+    pub fn endpoint(&self) -> Endpoint {
+        self.endpoint
+    }
+
+    #[must_use]
+    pub fn params(&self) -> &serde_json::Map<String, serde_json::Value> {
+        &self.params
+    }
+
+    /// The operation; the id came from this very registry, so it is there.
+    #[must_use]
+    pub fn operation(&self) -> &Operation {
+        #[expect(
+            clippy::indexing_slicing,
+            reason = "INVARIANT: the id was made by this registry, which never changes"
+        )]
+        &self.registry.operations[self.id.0]
+    }
+
+    /// Takes the parameters and warnings out, leaving the rest to ask about.
+    #[must_use]
+    pub fn take(&mut self) -> (serde_json::Map<String, serde_json::Value>, Vec<crate::warning::Warning>) {
+        (std::mem::take(&mut self.params), std::mem::take(&mut self.warnings))
+    }
+}

@@ -1,0 +1,282 @@
+//! Answers: the discriminated union, written as JSON once.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Map, Value, value::RawValue};
+
+use crate::{
+    error::{Code, Error},
+    limits::{self, Limits},
+    warning::Warning,
+};
+
+/// What an operation returned: a value, or JSON that nobody has needed to look into.
+#[derive(Debug)]
+pub enum Data {
+    Value(Value),
+    Raw(Box<RawValue>),
+}
+
+impl From<Value> for Data {
+    fn from(value: Value) -> Self {
+        Self::Value(value)
+    }
+}
+
+/// A finished answer.
+#[derive(Debug)]
+pub struct Answer {
+    code: Option<Code>,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    Json(Vec<u8>),
+    Spliced { parts: Arc<Spliced>, session: String },
+}
+
+/// A large answer prepared beforehand, complete but for the session's id, in both forms it is written in.
+#[derive(Debug, Default)]
+pub struct Spliced {
+    json: [String; 2],
+    escaped: [String; 2],
+}
+
+impl Spliced {
+    #[must_use]
+    pub(crate) fn new(head: String, tail: String) -> Self {
+        let escaped = [&head, &tail].map(|part| {
+            let mut out = Vec::with_capacity(part.len() + part.len() / 8);
+            escape(part.as_bytes(), &mut out);
+            String::from_utf8(out).unwrap_or_default()
+        });
+        Self { json: [head, tail], escaped }
+    }
+}
+
+#[derive(Serialize)]
+struct Failure<'a> {
+    success: bool,
+    error: ErrorBody<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    code: Code,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    details: &'a Map<String, Value>,
+}
+
+impl Answer {
+    /// A success. Too large a one becomes the failure that says so.
+    #[must_use]
+    pub fn success(data: &Data, warnings: &[Warning], limits: &Limits) -> Self {
+        let mut out = Vec::with_capacity(256);
+        out.extend_from_slice(b"{\"success\":true,\"data\":");
+        match data {
+            Data::Value(value) => write_json(&mut out, value),
+            Data::Raw(raw) => out.extend_from_slice(raw.get().as_bytes()),
+        }
+        if !warnings.is_empty() {
+            out.extend_from_slice(b",\"warnings\":");
+            write_json(&mut out, &warnings);
+        }
+        out.push(b'}');
+        Self { code: None, body: Body::Json(out) }.within(limits)
+    }
+
+    /// A failure, told with the session it happened in.
+    #[must_use]
+    pub fn failure(mut error: Error, session: Option<&str>) -> Self {
+        if let Some(session) = session {
+            error.details.insert("session_id".to_owned(), session.into());
+        }
+        Self::bare_failure(&error)
+    }
+
+    /// A failure without anything added: batch-level ones and introspection's may carry no details.
+    #[must_use]
+    pub fn bare_failure(error: &Error) -> Self {
+        let body = ErrorBody { code: error.code, message: &error.message, details: &error.details };
+        let mut out = Vec::with_capacity(256);
+        write_json(&mut out, &Failure { success: false, error: body });
+        Self { code: Some(error.code), body: Body::Json(out) }
+    }
+
+    pub(crate) fn from_data(data: &Value) -> Self {
+        Self::from_data_text(&data.to_string())
+    }
+
+    pub(crate) fn from_data_text(data: &str) -> Self {
+        let text = format!("{{\"success\":true,\"data\":{data}}}");
+        Self { code: None, body: Body::Json(text.into_bytes()) }
+    }
+
+    pub(crate) fn spliced(parts: Arc<Spliced>, session: &str) -> Self {
+        Self { code: None, body: Body::Spliced { parts, session: session.to_owned() } }
+    }
+
+    pub(crate) fn from_json(json: Vec<u8>) -> Self {
+        Self { code: None, body: Body::Json(json) }
+    }
+
+    /// Replaces an answer over the response limit; no part of it is sent.
+    #[must_use]
+    pub fn within(self, limits: &Limits) -> Self {
+        let (size, allowed) = (self.size(), limits.max_response_size());
+        if size <= allowed {
+            return self;
+        }
+        let error = Error::too_large(&limits::RESPONSE_SIZE, allowed, size)
+            .hint("Ask for less: name the 'fields' you need, or a smaller page.");
+        Self::bare_failure(&error)
+    }
+
+    /// The code of a failure.
+    #[must_use]
+    pub fn code(&self) -> Option<Code> {
+        self.code
+    }
+
+    /// MCP's `isError`: only for what the caller cannot mend.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.code.is_some_and(Code::is_unrecoverable)
+    }
+
+    #[must_use]
+    pub fn size(&self) -> usize {
+        match &self.body {
+            Body::Json(json) => json.len(),
+            Body::Spliced { parts, session } => {
+                parts.json.iter().map(String::len).sum::<usize>() + session.len()
+            }
+        }
+    }
+
+    /// Appends the JSON.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        match &self.body {
+            Body::Json(json) => out.extend_from_slice(json),
+            Body::Spliced { parts, session } => {
+                let Spliced { json: [head, tail], .. } = parts.as_ref();
+                splice(out, head, session, tail);
+            }
+        }
+    }
+
+    /// Appends the JSON as the inside of a JSON string, which is how MCP's text content carries it.
+    pub fn write_escaped(&self, out: &mut Vec<u8>) {
+        match &self.body {
+            Body::Json(json) => escape(json, out),
+            Body::Spliced { parts, session } => {
+                let Spliced { escaped: [head, tail], .. } = parts.as_ref();
+                splice(out, head, session, tail);
+            }
+        }
+    }
+
+    /// The JSON as text.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut out = Vec::with_capacity(self.size());
+        self.write(&mut out);
+        String::from_utf8(out).unwrap_or_default()
+    }
+}
+
+/// A session's id holds nothing that JSON escapes.
+fn splice(out: &mut Vec<u8>, head: &str, session: &str, tail: &str) {
+    out.reserve(head.len() + session.len() + tail.len());
+    out.extend_from_slice(head.as_bytes());
+    out.extend_from_slice(session.as_bytes());
+    out.extend_from_slice(tail.as_bytes());
+}
+
+/// Serializing our own shapes into memory cannot fail: no map of theirs has keys that are not strings.
+fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
+    let start = out.len();
+    if serde_json::to_writer(&mut *out, value).is_err() {
+        out.truncate(start);
+        out.extend_from_slice(b"null");
+    }
+}
+
+/// Appends JSON as the inside of a JSON string. Inside its own strings JSON has no raw control characters, so only
+/// quotes, backslashes and the white space of JSON that came from elsewhere need care.
+fn escape(json: &[u8], out: &mut Vec<u8>) {
+    out.reserve(json.len() + json.len() / 4);
+    let mut plain_from = 0;
+    for (position, byte) in json.iter().enumerate() {
+        let escaped: &[u8] = match byte {
+            b'"' => b"\\\"",
+            b'\\' => b"\\\\",
+            b'\n' => b"\\n",
+            b'\r' => b"\\r",
+            b'\t' => b"\\t",
+            _ => continue,
+        };
+        out.extend_from_slice(json.get(plain_from..position).unwrap_or_default());
+        out.extend_from_slice(escaped);
+        plain_from = position + 1;
+    }
+    out.extend_from_slice(json.get(plain_from..).unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn escaped(answer: &Answer) -> String {
+        let mut out = b"\"".to_vec();
+        answer.write_escaped(&mut out);
+        out.push(b'"');
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    #[test]
+    fn both_forms_say_the_same() {
+        let raw = RawValue::from_string("{\n\t\"a\": \"x\\n\\\"y\\\\\", \r\n\"b\": 1 }".to_owned()).unwrap();
+        for data in [Data::Raw(raw), Data::Value(json!({"text": "line\nquote\"back\\slash \u{1} ü 😀"}))] {
+            let answer = Answer::success(&data, &[], &Limits::default());
+            assert_eq!(escaped(&answer), answer.to_text());
+        }
+        let spliced = Spliced::new("{\"id\":\"".to_owned(), "\",\"s\":\"\\n\"}".to_owned());
+        let answer = Answer::spliced(Arc::new(spliced), "abc");
+        assert_eq!(answer.to_text(), "{\"id\":\"abc\",\"s\":\"\\n\"}");
+        assert_eq!(escaped(&answer), answer.to_text());
+        assert_eq!(answer.size(), answer.to_text().len());
+    }
+
+    /// REQ-LIMIT-02
+    #[test]
+    fn a_response_over_its_limit_is_the_error_and_no_part_of_the_data() {
+        let limits = Limits::default();
+        let answer = Answer::success(&Data::Value("x".repeat(11 * 1024 * 1024).into()), &[], &limits);
+        let parsed: Value = serde_json::from_str(&answer.to_text()).unwrap();
+        assert_eq!(parsed["error"]["code"], "VALIDATION_PAYLOAD_TOO_LARGE");
+        assert_eq!(parsed["error"]["details"]["limit_type"], "response_size");
+        assert!(answer.size() < 1000 && !answer.is_error());
+    }
+
+    /// REQ-RESP-02 REQ-RESP-03 REQ-RESP-04 REQ-RESP-05
+    #[test]
+    fn success_and_failure_never_share_a_key() {
+        let success = Answer::success(&Data::Value(Value::Null), &[], &Limits::default()).to_text();
+        assert_eq!(success, "{\"success\":true,\"data\":null}");
+        let failure = Answer::failure(Error::not_found_resource("item", "item_999"), Some("s1")).to_text();
+        let failure: Value = serde_json::from_str(&failure).unwrap();
+        assert_eq!(
+            failure,
+            json!({"success": false, "error": {
+                "code": "NOT_FOUND_RESOURCE", "message": "Item 'item_999' not found",
+                "details": {"resource_type": "item", "resource_id": "item_999", "session_id": "s1"}
+            }})
+        );
+    }
+}

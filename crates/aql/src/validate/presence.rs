@@ -1,0 +1,32 @@
+//! Every required parameter is there.
+
+use serde_json::{Map, Value};
+
+use super::{Scope, each_described};
+use crate::{error::Error, operation::Operation, param::Param};
+
+pub(super) fn check(scope: Scope<'_>, params: &Map<String, Value>) -> Result<(), Error> {
+    let operation = scope.operation;
+    present(operation, &operation.params, params, "")?;
+    each_described(scope, &operation.params, params, &mut |path, param, value| match (
+        value.as_object(),
+        param.record().and_then(|id| scope.types.fields(id)),
+    ) {
+        (Some(inner), Some(fields)) => present(operation, fields, inner, path),
+        _ => Ok(()),
+    })
+}
+
+fn present(
+    operation: &Operation,
+    declared: &[Param],
+    given: &Map<String, Value>,
+    prefix: &str,
+) -> Result<(), Error> {
+    let excused =
+        |param: &Param| param.unless.as_ref().is_some_and(|other| given.contains_key(other.as_str()));
+    let missing = declared.iter().find(|p| p.required && !given.contains_key(&p.name) && !excused(p));
+    let Some(param) = missing else { return Ok(()) };
+    let path = if prefix.is_empty() { param.name.clone() } else { format!("{prefix}.{}", param.name) };
+    Err(Error::missing_param(operation.name().as_str(), &path, &param.kind.text, &param.description))
+}
