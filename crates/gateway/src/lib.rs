@@ -1,3 +1,13 @@
-//! The runtime of Aqueduct.
+//! The runtime of Aqueduct: everything around the pure language of `aql`.
+//!
+//! [`pipeline`] is the one way a call takes; [`serve`] brings calls in over MCP; [`gate`] decides, [`dispatch`] hands
+//! on, [`adapters`] do the work; [`store`] keeps what must last.
 
+pub mod adapters;
+pub mod dispatch;
+pub mod gate;
+pub mod pipeline;
+pub mod progress;
+pub mod serve;
+pub mod session;
 pub mod store;

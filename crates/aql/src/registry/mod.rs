@@ -185,6 +185,10 @@ impl Registry {
     pub fn validate(self: &Arc<Self>, endpoint: Endpoint, call: Call) -> Result<ValidRequest, Error> {
         let id = self.route(endpoint, &call.operation)?;
         let Some(operation) = self.get(id) else { return Err(self.unknown_operation(&call.operation)) };
+        // A caller without the right to an operation is not told its parameters either.
+        if let Some(Decision::Deny(reason)) = self.decision(id) {
+            return Err(Error::permission_denied(&call.operation, &reason.to_string()));
+        }
         let Checked { params, warnings } =
             validate::validate(&self.types, operation, call.params, self.strictness)?;
         Ok(ValidRequest { registry: Arc::clone(self), id, endpoint, params, warnings })
@@ -255,9 +259,20 @@ impl ValidRequest {
         &self.registry.operations[self.id.0]
     }
 
-    /// Takes the parameters and warnings out, leaving the rest to ask about.
+    /// Takes one parameter out, so that what is left is the handler's.
+    pub fn take_param(&mut self, name: &str) -> Option<serde_json::Value> {
+        self.params.remove(name)
+    }
+
+    /// Takes all parameters out.
     #[must_use]
-    pub fn take(&mut self) -> (serde_json::Map<String, serde_json::Value>, Vec<crate::warning::Warning>) {
-        (std::mem::take(&mut self.params), std::mem::take(&mut self.warnings))
+    pub fn take_params(&mut self) -> serde_json::Map<String, serde_json::Value> {
+        std::mem::take(&mut self.params)
+    }
+
+    /// Takes out what validation warned of.
+    #[must_use]
+    pub fn take_warnings(&mut self) -> Vec<crate::warning::Warning> {
+        std::mem::take(&mut self.warnings)
     }
 }

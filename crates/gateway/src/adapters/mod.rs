@@ -1,0 +1,52 @@
+//! What stands behind operations. An adapter is a set of definitions, each with the handler that does its work.
+
+pub mod entities;
+pub mod typed;
+
+use std::sync::Arc;
+
+use aql::{define, registry::Problems, schema};
+
+use crate::dispatch::{Handler, Surface};
+
+/// Definitions and their handlers, on the way to a [`Surface`].
+#[derive(Default)]
+pub struct Operations {
+    pub(crate) operations: Vec<(define::Operation, Arc<dyn Handler>)>,
+    pub(crate) types: Vec<define::Type>,
+}
+
+/// Why operations cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{0}")]
+    Problems(#[from] Problems),
+    #[error("operation '{operation}': {source}")]
+    Schema { operation: String, source: schema::Error },
+}
+
+impl Operations {
+    /// Adds an operation with its handler.
+    pub fn add(&mut self, operation: define::Operation, handler: impl Handler + 'static) {
+        self.operations.push((operation, Arc::new(handler)));
+    }
+
+    pub fn add_types(&mut self, types: impl IntoIterator<Item = define::Type>) {
+        self.types.extend(types);
+    }
+
+    /// Puts everything of another set in.
+    pub fn extend(&mut self, other: Self) {
+        self.operations.extend(other.operations);
+        self.types.extend(other.types);
+    }
+
+    /// Checks all definitions and binds them to their handlers.
+    pub fn publish(self, builder: aql::registry::Builder) -> Result<Surface, Problems> {
+        let (definitions, handlers): (Vec<_>, Vec<_>) = self.operations.into_iter().unzip();
+        let registry = Arc::new(builder.operations(definitions).types(self.types).build()?);
+        // `introspect` stands first in every registry and is answered by it.
+        let handlers = std::iter::once(None).chain(handlers.into_iter().map(Some)).collect();
+        Ok(Surface { registry, handlers })
+    }
+}

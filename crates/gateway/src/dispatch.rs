@@ -1,0 +1,76 @@
+//! From a permitted call to whoever does the work.
+
+use std::{future::Future, panic::AssertUnwindSafe, pin::Pin, sync::Arc};
+
+use aql::{error::Error, registry::Registry, response::Data, warning::Warning};
+use futures_util::FutureExt;
+
+use crate::{gate::Permitted, progress::Progress};
+
+/// What a handler answers.
+#[derive(Debug)]
+pub struct Outcome {
+    pub data: Data,
+    pub warnings: Vec<Warning>,
+}
+
+impl From<Data> for Outcome {
+    fn from(data: Data) -> Self {
+        Self { data, warnings: Vec::new() }
+    }
+}
+
+/// What a handler knows about its call besides the parameters.
+#[derive(Debug, Clone)]
+pub struct Context {
+    pub session_id: Arc<str>,
+    pub principal: Arc<str>,
+    pub now: jiff::Timestamp,
+    pub progress: Progress,
+}
+
+/// A call under way.
+pub type Work = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
+
+/// Does the work of one operation. Taking a [`Permitted`] is what keeps every call behind the gate.
+pub trait Handler: Send + Sync {
+    fn call(&self, permitted: Permitted, context: Context) -> Work;
+}
+
+impl<F: Fn(Permitted, Context) -> Work + Send + Sync> Handler for F {
+    fn call(&self, permitted: Permitted, context: Context) -> Work {
+        self(permitted, context)
+    }
+}
+
+/// A registry with a handler for every operation, published together and never changed.
+pub struct Surface {
+    pub(crate) registry: Arc<Registry>,
+    /// By the operation's place in the registry. `introspect` needs none: the registry answers it.
+    pub(crate) handlers: Vec<Option<Arc<dyn Handler>>>,
+}
+
+impl Surface {
+    #[must_use]
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+}
+
+/// Runs a call. A handler that panics fails its own call and nothing else.
+pub(crate) async fn run(surface: &Surface, permitted: Permitted, context: Context) -> Result<Outcome, Error> {
+    let Some(Some(handler)) = surface.handlers.get(permitted.id().index()) else {
+        return Err(Error::internal("this operation has no handler"));
+    };
+    let name = permitted.operation().name().clone();
+    let handler = Arc::clone(handler);
+    // The handler's own code runs inside the guard too, not only the future it returns.
+    let work = async move { handler.call(permitted, context).await };
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(result) => result,
+        Err(_) => {
+            tracing::error!(operation = name.as_str(), "the operation's handler panicked");
+            Err(Error::internal("the operation failed unexpectedly; other operations still work"))
+        }
+    }
+}

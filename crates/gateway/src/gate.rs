@@ -1,0 +1,80 @@
+//! The gate: the only place that makes a [`Permitted`], and so the only way to an operation's handler.
+//!
+//! For now it holds the operator's static rules; whatever decides later decides here.
+
+use aql::{
+    error::Error,
+    operation::{Operation, OperationId},
+    policy::Decision,
+    registry::{Registry, ValidRequest},
+    warning::Warning,
+};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+use crate::session::Session;
+
+/// A valid request that may run. Its fields are private and [`pass`] alone builds it.
+#[derive(Debug)]
+pub struct Permitted {
+    request: ValidRequest,
+}
+
+impl Permitted {
+    #[must_use]
+    pub fn operation(&self) -> &Operation {
+        self.request.operation()
+    }
+
+    #[must_use]
+    pub fn id(&self) -> OperationId {
+        self.request.id()
+    }
+
+    #[must_use]
+    pub fn registry(&self) -> &Arc<Registry> {
+        self.request.registry()
+    }
+
+    #[must_use]
+    pub fn params(&self) -> &Map<String, Value> {
+        self.request.params()
+    }
+
+    /// Takes one parameter out, so that what is left is the handler's.
+    pub fn take_param(&mut self, name: &str) -> Option<Value> {
+        self.request.take_param(name)
+    }
+
+    /// Takes all parameters out.
+    #[must_use]
+    pub fn take_params(&mut self) -> Map<String, Value> {
+        self.request.take_params()
+    }
+
+    /// Takes out what validation warned of.
+    #[must_use]
+    pub fn take_warnings(&mut self) -> Vec<Warning> {
+        self.request.take_warnings()
+    }
+}
+
+/// Decides whether a call runs.
+pub fn pass(request: ValidRequest, session: &Session) -> Result<Permitted, Error> {
+    let name = request.operation().name().as_str();
+    match request.registry().decision(request.id()) {
+        Some(Decision::Allow) => Ok(Permitted { request }),
+        Some(Decision::Deny(reason)) => {
+            tracing::info!(
+                target: "audit",
+                event = "denied",
+                session_id = session.id(),
+                principal = session.principal(),
+                operation = name,
+                reason = %reason,
+            );
+            Err(Error::permission_denied(name, &reason.to_string()))
+        }
+        None => Err(Error::permission_denied(name, "no decision could be made")),
+    }
+}

@@ -1,0 +1,49 @@
+//! A tool call on its way in: admitted the same way whether it takes the fast path or the library's.
+
+use aql::{error::Error, registry::Endpoint, response::Answer, scan};
+use serde_json::{Map, Value};
+
+use super::frame::ToolCall;
+use crate::{pipeline::Gateway, progress::Progress, session::Session};
+
+/// What becomes of a call's arguments.
+pub(crate) enum Admitted {
+    Call(Endpoint, Map<String, Value>),
+    /// Refused before anything was looked up.
+    Answer(Answer),
+    /// Not a tool of ours; the library has the protocol's words for it.
+    UnknownTool,
+}
+
+/// Reads a call's arguments strictly. Everything that passes can be read by the library without loss.
+pub(crate) fn admit(gateway: &Gateway, session: &Session, call: &ToolCall<'_>) -> Admitted {
+    let surface = gateway.surface();
+    let registry = surface.registry();
+    let Some(endpoint) = registry.endpoint(&call.tool) else { return Admitted::UnknownTool };
+    let Some(arguments) = call.arguments else { return Admitted::Call(endpoint, Map::new()) };
+    match scan::arguments(arguments.get().as_bytes(), registry.limits()) {
+        Ok(arguments) => Admitted::Call(endpoint, arguments),
+        Err(error) => Admitted::Answer(Answer::failure(error, Some(session.id()))),
+    }
+}
+
+/// The answer to a call that is not UTF-8.
+pub(crate) fn not_utf8(session: &Session, offset: usize) -> Answer {
+    Answer::failure(Error::invalid_encoding(Some(offset)), Some(session.id()))
+}
+
+/// Runs a call, or nothing if it is cancelled: a cancelled request gets no answer.
+pub(crate) async fn run(
+    gateway: &Gateway,
+    session: &Session,
+    endpoint: Endpoint,
+    arguments: Map<String, Value>,
+    request_id: &str,
+) -> Option<Answer> {
+    let running = session.running(request_id);
+    tokio::select! {
+        biased;
+        answer = gateway.handle(session, endpoint, arguments, Progress::default()) => Some(answer),
+        () = running.cancelled() => None,
+    }
+}

@@ -1,0 +1,310 @@
+//! JSON-RPC frames as bytes, before any library has looked at them.
+//!
+//! Libraries drop what they cannot parse; here every frame that can be answered is. A tool call is understood as far
+//! as its way can be decided, its arguments still unread; everything else is only recognised.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::reply;
+
+/// A frame, as far as it had to be understood.
+pub(crate) enum Frame<'a> {
+    Call(ToolCall<'a>),
+    /// A legacy cancellation of the request with that id, which the library is told of as well.
+    Cancelled(&'a str),
+    /// A request for the library.
+    Request {
+        id: &'a str,
+        opens: Opens,
+    },
+    /// A notification or response for the library.
+    Notice,
+    /// No frame: this is the answer.
+    Refused(Vec<u8>),
+    /// A tool call whose text is not UTF-8; the offset is that of the first wrong byte.
+    NotUtf8 {
+        id: String,
+        offset: usize,
+    },
+}
+
+/// Whether a request begins the life of a connection, which the library insists on before anything else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opens {
+    Nothing,
+    /// `initialize`, or a request that carries its own protocol metadata.
+    Connection,
+}
+
+/// A `tools/call` request.
+pub(crate) struct ToolCall<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) tool: Cow<'a, str>,
+    pub(crate) arguments: Option<&'a RawValue>,
+    pub(crate) era: Era,
+    /// Nothing in it needs more than an answer: no progress wanted, no task, no input responses.
+    pub(crate) plain: bool,
+}
+
+/// Which life a request says it leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// No protocol metadata: the connection or session was initialized.
+    Initialized,
+    /// 2026-07-28: the request says everything itself.
+    SelfContained,
+    /// Metadata that is incomplete or names another version; the library knows what to say.
+    Unclear,
+}
+
+/// The revision without sessions.
+pub(crate) const STATELESS_VERSION: &str = "2026-07-28";
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default)]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct CallParams<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    task: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "inputResponses")]
+    input_responses: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "requestState")]
+    request_state: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+struct Meta<'a> {
+    #[serde(borrow, default, rename = "progressToken")]
+    progress_token: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
+    protocol_version: Option<Cow<'a, str>>,
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/clientCapabilities")]
+    client_capabilities: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct OnlyMeta<'a> {
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct CancelParams<'a> {
+    #[serde(borrow, rename = "requestId")]
+    request_id: &'a RawValue,
+}
+
+/// Reads an object. Derived readers would also take an array for one, field by field.
+fn object<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
+    if json.starts_with('{') { serde_json::from_str(json).ok() } else { None }
+}
+
+impl Meta<'_> {
+    fn era(&self) -> Era {
+        match (self.protocol_version.as_deref(), self.client_capabilities) {
+            (None, None) => Era::Initialized,
+            (Some(STATELESS_VERSION), Some(capabilities)) if capabilities.get().starts_with('{') => {
+                Era::SelfContained
+            }
+            _ => Era::Unclear,
+        }
+    }
+}
+
+/// Recognises a frame.
+pub(crate) fn read(bytes: &[u8]) -> Frame<'_> {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => return not_utf8(bytes, error.valid_up_to()),
+    };
+    let envelope: Envelope<'_> = match serde_json::from_str(text) {
+        Ok(envelope) if text.trim_start().starts_with('{') => envelope,
+        Ok(_) => {
+            return Frame::Refused(reply::error(
+                "null",
+                reply::INVALID_REQUEST,
+                "The message is no JSON object",
+            ));
+        }
+        Err(error) if error.is_data() => {
+            return Frame::Refused(reply::error(
+                "null",
+                reply::INVALID_REQUEST,
+                "The message is no JSON-RPC request",
+            ));
+        }
+        Err(_) => {
+            return Frame::Refused(reply::error("null", reply::PARSE_ERROR, "The message is not valid JSON"));
+        }
+    };
+    let id = match envelope.id.map(RawValue::get) {
+        Some(id) if is_request_id(id) => Some(id),
+        None => None,
+        Some(_) => {
+            let message = "The message's 'id' must be a string or an integer";
+            return Frame::Refused(reply::error("null", reply::INVALID_REQUEST, message));
+        }
+    };
+    if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
+        let message = "The message must say \"jsonrpc\": \"2.0\"";
+        return Frame::Refused(reply::error(id.unwrap_or("null"), reply::INVALID_REQUEST, message));
+    }
+    match (envelope.method.as_deref(), id, envelope.params) {
+        (Some("tools/call"), Some(id), Some(params)) => tool_call(id, params),
+        (Some("notifications/cancelled"), None, Some(params)) => {
+            match object::<CancelParams<'_>>(params.get()) {
+                Some(params) => Frame::Cancelled(params.request_id.get()),
+                None => Frame::Notice,
+            }
+        }
+        (Some("initialize"), Some(id), _) => Frame::Request { id, opens: Opens::Connection },
+        (Some(method), Some(id), params) => Frame::Request { id, opens: opens(method, params) },
+        (Some(_), None, _) | (None, Some(_), _) => Frame::Notice,
+        (None, None, _) => {
+            let message = "The message is neither a request, a notification nor a response";
+            Frame::Refused(reply::error("null", reply::INVALID_REQUEST, message))
+        }
+    }
+}
+
+fn tool_call<'a>(id: &'a str, params: &'a RawValue) -> Frame<'a> {
+    let Some(params) = object::<CallParams<'a>>(params.get()) else {
+        // Without a readable name there is nothing to call; the library says what is wrong with it.
+        return Frame::Request { id, opens: Opens::Nothing };
+    };
+    let meta = match params.meta {
+        None => Meta::default(),
+        Some(meta) => match object(meta.get()) {
+            Some(meta) => meta,
+            None => return Frame::Request { id, opens: Opens::Nothing },
+        },
+    };
+    let plain = meta.progress_token.is_none()
+        && params.task.is_none()
+        && params.input_responses.is_none()
+        && params.request_state.is_none();
+    Frame::Call(ToolCall { id, tool: params.name, arguments: params.arguments, era: meta.era(), plain })
+}
+
+fn opens(method: &str, params: Option<&RawValue>) -> Opens {
+    let meta = params.and_then(|params| object::<OnlyMeta<'_>>(params.get())?.meta);
+    match meta.and_then(|meta| object::<Meta<'_>>(meta.get())).map(|meta| meta.era()) {
+        Some(Era::SelfContained) if method != "server/discover" => Opens::Connection,
+        _ => Opens::Nothing,
+    }
+}
+
+/// The id of a damaged tool call is looked for in a copy with the damage painted over.
+fn not_utf8<'a>(bytes: &[u8], offset: usize) -> Frame<'a> {
+    let repaired = String::from_utf8_lossy(bytes);
+    match read(repaired.as_bytes()) {
+        Frame::Call(ToolCall { id, .. }) if !id.contains('\u{FFFD}') => {
+            Frame::NotUtf8 { id: id.to_owned(), offset }
+        }
+        Frame::Request { id, .. } if !id.contains('\u{FFFD}') => {
+            Frame::Refused(reply::error(id, reply::PARSE_ERROR, "The message is not valid UTF-8"))
+        }
+        _ => Frame::Refused(reply::error("null", reply::PARSE_ERROR, "The message is not valid UTF-8")),
+    }
+}
+
+/// A string, or an integer as JSON writes them.
+fn is_request_id(raw: &str) -> bool {
+    let digits = raw.strip_prefix('-').unwrap_or(raw);
+    raw.starts_with('"')
+        || (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) && digits.len() < 19)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(frame: Frame<'_>) -> serde_json::Value {
+        match frame {
+            Frame::Refused(reply) => serde_json::from_slice(&reply).unwrap(),
+            _ => panic!("not refused"),
+        }
+    }
+
+    /// LREQ-MCP-12
+    #[test]
+    fn what_is_no_message_gets_the_protocols_error() {
+        for (bytes, code) in [
+            (&b"{"[..], -32700),
+            (b"not json", -32700),
+            (b"\xFF\xFE", -32700),
+            (b"[]", -32600),
+            (b"[\"2.0\",1,\"ping\"]", -32600),
+            (b"{}", -32600),
+            (b"{\"jsonrpc\":\"2.0\"}", -32600),
+            (b"{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", -32600),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", -32600),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", -32600),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ping\"}", -32600),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", -32600),
+        ] {
+            let reply = refused(read(bytes));
+            assert_eq!(reply["error"]["code"], code, "{}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    /// REQ-ENC-02
+    #[test]
+    fn a_damaged_call_keeps_its_id_wherever_it_stands() {
+        for bytes in [
+            &b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"t\",\"arguments\":{\"a\":\"\xE2\x82\"}}}"[..],
+            b"{\"method\":\"tools/call\",\"params\":{\"name\":\"t\",\"arguments\":{\"a\":\"\xFF\"}},\"jsonrpc\":\"2.0\",\"id\":7}",
+        ] {
+            assert!(matches!(read(bytes), Frame::NotUtf8 { id, .. } if id == "7"));
+        }
+        let in_id =
+            b"{\"jsonrpc\":\"2.0\",\"id\":\"\xFF\",\"method\":\"tools/call\",\"params\":{\"name\":\"t\"}}";
+        assert_eq!(refused(read(in_id))["id"], serde_json::Value::Null);
+    }
+
+    #[test]
+    fn a_call_is_plain_only_if_an_answer_is_all_it_wants() {
+        let read_call = |params: &str| -> (bool, Era) {
+            let text =
+                format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{params}}}");
+            match read(text.as_bytes()) {
+                Frame::Call(call) => (call.plain, call.era),
+                _ => panic!("a call"),
+            }
+        };
+        let version = "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"";
+        let capabilities = "\"io.modelcontextprotocol/clientCapabilities\":{}";
+        for (params, expected) in [
+            ("{\"name\":\"t\"}".to_owned(), (true, Era::Initialized)),
+            ("{\"name\":\"t\",\"_meta\":{\"x\":1}}".to_owned(), (true, Era::Initialized)),
+            ("{\"name\":\"t\",\"_meta\":{\"progressToken\":1}}".to_owned(), (false, Era::Initialized)),
+            ("{\"name\":\"t\",\"task\":{}}".to_owned(), (false, Era::Initialized)),
+            (
+                format!("{{\"name\":\"t\",\"_meta\":{{{version},{capabilities}}}}}"),
+                (true, Era::SelfContained),
+            ),
+            (format!("{{\"name\":\"t\",\"_meta\":{{{version}}}}}"), (true, Era::Unclear)),
+        ] {
+            assert_eq!(read_call(&params), expected, "{params}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What the MCP library asks of us: who we are, which tools there are, and the calls that did not take the fast path.
+
+use std::{sync::Arc, time::Duration};
+
+use aql::tools::Tool as AqlTool;
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+        ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
+        ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    },
+    service::RequestContext,
+};
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    pipeline::Gateway,
+    progress::{Progress, TOTAL},
+    session::Session,
+};
+
+/// How long a client may keep the tool list without asking again.
+const TOOL_LIST_TTL_MS: u64 = 60_000;
+/// Work that takes longer than this tells how far it is, and again every time it has passed.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// One connection's handler.
+#[derive(Clone)]
+pub(crate) struct Handler {
+    pub(crate) gateway: Arc<Gateway>,
+    /// The connection's session, where the connection has one; over HTTP each request brings its own.
+    pub(crate) session: Option<Arc<Session>>,
+    pub(crate) tasks: TaskTracker,
+}
+
+impl Handler {
+    fn session(&self, context: &RequestContext<RoleServer>) -> Option<Arc<Session>> {
+        if let Some(session) = &self.session {
+            return Some(Arc::clone(session));
+        }
+        let parts = context.extensions.get::<http::request::Parts>()?;
+        parts.extensions.get::<Arc<Session>>().cloned()
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let surface = self.gateway.surface();
+        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        info.server_info = Implementation::new("aqueduct", env!("CARGO_PKG_VERSION"));
+        info.instructions = Some(format!(
+            "MCP-AQL adapter '{}': few tools, many operations. Ask {{ operation: \"introspect\", params: {{ query: \
+             \"operations\" }} }} for what there is, add \"search\" to find an operation by words and \"name\" for its \
+             parameters, then call it through the tool that its details name.",
+            surface.registry().adapter()
+        ));
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let surface = self.gateway.surface();
+        let mut result =
+            ListToolsResult::with_all_items(surface.registry().tools().iter().map(tool).collect());
+        result.ttl_ms = Some(TOOL_LIST_TTL_MS);
+        result.cache_scope = Some(CacheScope::Private);
+        Ok(result)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.gateway.surface().registry().tools().iter().find(|known| known.name == name).map(tool)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let _running = self.tasks.token();
+        let surface = self.gateway.surface();
+        let Some(endpoint) = surface.registry().endpoint(&request.name) else {
+            return Err(ErrorData::invalid_params(format!("Unknown tool: '{}'", request.name), None));
+        };
+        let Some(session) = self.session(&context) else {
+            return Err(ErrorData::internal_error("The call belongs to no session", None));
+        };
+        let progress = Progress::default();
+        let arguments = request.arguments.unwrap_or_default();
+        let work = self.gateway.handle(&session, endpoint, arguments, progress.clone());
+        let telling = tell(&context, progress);
+        tokio::select! {
+            answer = work => {
+                let content = vec![ContentBlock::text(answer.to_text())];
+                let mut result = CallToolResult::success(content);
+                result.is_error = Some(answer.is_error());
+                Ok(result.into())
+            }
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("The call was cancelled", None)),
+            () = telling => Err(ErrorData::internal_error("The call's progress ended before the call", None)),
+        }
+    }
+}
+
+/// Tells the caller how far its call is, if it asked to be told. Never ends by itself.
+async fn tell(context: &RequestContext<RoleServer>, progress: Progress) {
+    let Some(token) = context.meta.get_progress_token() else { return std::future::pending().await };
+    let started = tokio::time::Instant::now();
+    loop {
+        tokio::time::sleep(PROGRESS_INTERVAL).await;
+        let (reached, message) = progress.next(started.elapsed().as_secs_f64());
+        // A caller that cannot be told still gets its answer.
+        let _ = context.peer.notify_progress(notification(token.clone(), reached, message)).await;
+    }
+}
+
+fn notification(token: ProgressToken, reached: f64, message: Option<String>) -> ProgressNotificationParam {
+    let param = ProgressNotificationParam::new(token, reached).with_total(TOTAL);
+    match message {
+        Some(message) => param.with_message(message),
+        None => param,
+    }
+}
+
+fn tool(known: &AqlTool) -> Tool {
+    let schema = known.input_schema.as_object().cloned().unwrap_or_default();
+    let mut annotations = ToolAnnotations::default();
+    annotations.read_only_hint = Some(known.read_only);
+    annotations.destructive_hint = Some(known.destructive);
+    Tool::new(known.name.clone(), known.description.clone(), Arc::new(schema)).with_annotations(annotations)
+}

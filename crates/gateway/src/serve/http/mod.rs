@@ -1,0 +1,219 @@
+//! MCP over streamable HTTP at `/mcp`.
+//!
+//! Every request passes the guard first: Host, Origin, credential. Then a plain tool call of a known session, or one
+//! that says everything itself, is answered here; all else goes to the library untouched.
+
+mod fast;
+mod guard;
+mod sessions;
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    response::{IntoResponse, Response},
+    routing::any,
+    serve::ListenerExt,
+};
+use http::{Method, StatusCode, header};
+use http_body_util::{BodyExt, Full, Limited};
+use rmcp::transport::streamable_http_server::{
+    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+pub use self::guard::{Credential, Guard};
+use self::sessions::Sessions;
+use super::{
+    FRAME_BYTES_MAX, call,
+    frame::{self, Frame},
+    handler::Handler,
+    reply,
+};
+use crate::{pipeline::Gateway, session::Session};
+
+/// What the HTTP side needs to know besides the gateway.
+pub struct Options {
+    pub guard: Guard,
+    /// A session unused for this long is ended.
+    pub session_idle: Duration,
+    /// How long calls may go on after a stop.
+    pub grace: Duration,
+    pub fast_path: bool,
+}
+
+/// A server that has its address but serves nobody yet.
+pub struct Server {
+    listener: tokio::net::TcpListener,
+    gateway: Arc<Gateway>,
+    options: Options,
+}
+
+/// How often idle sessions are looked for.
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(15);
+
+impl Server {
+    pub async fn bind(address: SocketAddr, gateway: Arc<Gateway>, options: Options) -> std::io::Result<Self> {
+        let listener = tokio::net::TcpListener::bind(address).await?;
+        Ok(Self { listener, gateway, options })
+    }
+
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Serves until `stop` resolves, then lets running calls finish.
+    pub async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
+        let Self { listener, gateway, options } = self;
+        let tasks = TaskTracker::new();
+        let streams = CancellationToken::new();
+        let mut manager = LocalSessionManager::default();
+        // The library would end sessions it sees no calls of; fast ones it never sees. We end idle ones ourselves.
+        manager.session_config.keep_alive = None;
+        let manager = Arc::new(manager);
+        let handler = Handler { gateway: Arc::clone(&gateway), session: None, tasks: tasks.clone() };
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .with_json_response(true)
+            .with_max_request_body_bytes(FRAME_BYTES_MAX)
+            .with_cancellation_token(streams.clone());
+        let library = StreamableHttpService::new(move || Ok(handler.clone()), Arc::clone(&manager), config);
+        let front = Arc::new(Front {
+            gateway,
+            guard: options.guard,
+            sessions: Sessions::new(manager),
+            library,
+            tasks: tasks.clone(),
+            fast_path: options.fast_path,
+        });
+        let reaper = tokio::spawn(reap(Arc::clone(&front), options.session_idle));
+        let app = Router::new().route("/mcp", any(entrance)).with_state(Arc::clone(&front));
+        let listener = listener.tap_io(|stream| {
+            // Without this every streamed answer waits for the client's delayed acknowledgement.
+            let _ = stream.set_nodelay(true);
+        });
+        let (stopping, mut stopped) = tokio::sync::watch::channel(false);
+        let server = axum::serve(listener, app).with_graceful_shutdown(async move {
+            let _ = stopped.wait_for(|stopped| *stopped).await;
+        });
+        let mut server = tokio::spawn(async move { server.await });
+        tokio::select! {
+            ended = &mut server => return ended.map_err(std::io::Error::other)?,
+            () = stop => {}
+        }
+        let _ = stopping.send(true);
+        tasks.close();
+        if tokio::time::timeout(options.grace, tasks.wait()).await.is_err() {
+            tracing::warn!("some calls were still running when the time to finish was over");
+        }
+        reaper.abort();
+        front.sessions.end_all();
+        // Only now: streams carry the answers of calls that were still running.
+        streams.cancel();
+        let _ = tokio::time::timeout(Duration::from_secs(1), server).await;
+        Ok(())
+    }
+}
+
+struct Front {
+    gateway: Arc<Gateway>,
+    guard: Guard,
+    sessions: Sessions,
+    library: StreamableHttpService<Handler, LocalSessionManager>,
+    tasks: TaskTracker,
+    fast_path: bool,
+}
+
+async fn reap(front: Arc<Front>, idle: Duration) {
+    loop {
+        tokio::time::sleep(IDLE_CHECK_INTERVAL.min(idle)).await;
+        front.sessions.end_idle(idle).await;
+    }
+}
+
+async fn entrance(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let principal = match front.guard.admit(request.headers()) {
+        Ok(principal) => principal,
+        Err(refusal) => return refusal.into_response(),
+    };
+    match *request.method() {
+        Method::POST => front.post(&principal, request).await,
+        Method::DELETE => front.delete(&principal, request).await,
+        _ => front.pass(&principal, request).await,
+    }
+}
+
+impl Front {
+    async fn post(&self, principal: &str, request: Request) -> Response {
+        let (parts, body) = request.into_parts();
+        let Ok(body) = Limited::new(body, FRAME_BYTES_MAX).collect().await.map(|body| body.to_bytes()) else {
+            let message = format!("The message is longer than {FRAME_BYTES_MAX} bytes or was cut off");
+            return json(StatusCode::PAYLOAD_TOO_LARGE, reply::error("null", reply::PARSE_ERROR, &message));
+        };
+        let known = self.sessions.of(&parts.headers, principal);
+        match frame::read(&body) {
+            Frame::Refused(reply) => return json(StatusCode::BAD_REQUEST, reply),
+            Frame::NotUtf8 { id, offset } => {
+                // Whose call it was can only be told from its headers; the answer is the same for everyone.
+                let session = known.unwrap_or_else(|| self.sessions.stateless(principal));
+                let answer = call::not_utf8(&session, offset);
+                return json(StatusCode::OK, reply::tool_result(&id, &answer, false));
+            }
+            Frame::Call(tool_call) => {
+                if let Some(response) = self.call(&parts.headers, principal, known.as_ref(), &tool_call).await
+                {
+                    return response;
+                }
+            }
+            Frame::Cancelled(id) => {
+                if let Some(session) = &known {
+                    session.cancel(id);
+                }
+            }
+            Frame::Request { .. } | Frame::Notice => {}
+        }
+        self.library(principal, known, http::Request::from_parts(parts, Body::from(body))).await
+    }
+
+    async fn delete(&self, principal: &str, request: Request) -> Response {
+        let id = sessions::wire_id(request.headers()).map(str::to_owned);
+        let known = self.sessions.of(request.headers(), principal);
+        let response = self.library(principal, known.clone(), request).await;
+        if let (Some(id), Some(_), true) = (id, known, response.status().is_success()) {
+            self.sessions.close(&id);
+        }
+        response
+    }
+
+    async fn pass(&self, principal: &str, request: Request) -> Response {
+        let known = self.sessions.of(request.headers(), principal);
+        self.library(principal, known, request).await
+    }
+
+    /// Hands a request to the library, with the session it belongs to beside it.
+    async fn library(&self, principal: &str, known: Option<Arc<Session>>, mut request: Request) -> Response {
+        let wire_id = sessions::wire_id(request.headers()).is_some();
+        if wire_id && known.is_none() {
+            // Unknown, or somebody else's: both get the same words.
+            return (StatusCode::NOT_FOUND, "Not Found: Session not found").into_response();
+        }
+        let session = known.unwrap_or_else(|| self.sessions.stateless(principal));
+        if request.headers().get(header::CONTENT_TYPE).is_none() && request.method() == Method::POST {
+            return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json")
+                .into_response();
+        }
+        request.extensions_mut().insert(session);
+        let response = self.library.handle(request).await;
+        if let Some(id) = sessions::wire_id(response.headers()).filter(|_| !wire_id) {
+            self.sessions.open(id, principal);
+        }
+        response.into_response()
+    }
+}
+
+fn json(status: StatusCode, body: Vec<u8>) -> Response {
+    let content_type = (header::CONTENT_TYPE, "application/json");
+    (status, [content_type], Body::new(Full::from(body))).into_response()
+}

@@ -1,0 +1,15 @@
+//! MCP to agents, over standard input and output or HTTP, in both of the protocol's eras.
+//!
+//! Our own framing stands before the library's, which drops what it cannot parse. The library keeps the life of a
+//! connection: initialize and discover, sessions, streams, tool lists, progress. Plain tool calls go past it.
+
+mod call;
+mod frame;
+mod handler;
+pub mod http;
+mod lines;
+mod reply;
+pub mod stdio;
+
+/// The longest message that is read. Arguments have a smaller limit of their own; this one only bounds memory.
+pub(crate) const FRAME_BYTES_MAX: usize = 32 * 1024 * 1024;

@@ -1,0 +1,33 @@
+//! JSON-RPC answers, written straight into bytes.
+
+use aql::response::Answer;
+use serde_json::json;
+
+pub(crate) const PARSE_ERROR: i32 = -32700;
+pub(crate) const INVALID_REQUEST: i32 = -32600;
+
+/// The protocol's own error, for what is no MCP request at all. `id` is raw JSON.
+pub(crate) fn error(id: &str, code: i32, message: &str) -> Vec<u8> {
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{}}}}}",
+        json!(message)
+    )
+    .into_bytes()
+}
+
+/// The result of a tool call: the answer as text content. `id` is raw JSON.
+pub(crate) fn tool_result(id: &str, answer: &Answer, self_contained: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(answer.size() + answer.size() / 4 + 160);
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.as_bytes());
+    out.extend_from_slice(b",\"result\":{");
+    if self_contained {
+        out.extend_from_slice(b"\"resultType\":\"complete\",");
+    }
+    out.extend_from_slice(b"\"content\":[{\"type\":\"text\",\"text\":\"");
+    answer.write_escaped(&mut out);
+    out.extend_from_slice(b"\"}],\"isError\":");
+    out.extend_from_slice(if answer.is_error() { b"true" } else { b"false" });
+    out.extend_from_slice(b"}}");
+    out
+}

@@ -1,0 +1,225 @@
+//! Who is calling, for as long as they are connected. What the specification calls session-scoped hangs here and
+//! dies with it. A session's id is ours alone; nothing a client sends can choose or change it.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use aql::warning::{Told, Warning};
+use tokio_util::sync::CancellationToken;
+
+/// Over what a session runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    Stdio,
+    /// A legacy HTTP session, which has an id on the wire.
+    Http,
+    /// Stateless HTTP: everything one principal does.
+    StatelessHttp,
+    /// A command line call.
+    Local,
+}
+
+impl Transport {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Stdio => "stdio",
+            Self::Http => "http",
+            Self::StatelessHttp => "stateless-http",
+            Self::Local => "local",
+        }
+    }
+}
+
+/// How a session came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The client closed it.
+    Graceful,
+    /// The client went away.
+    Disconnect,
+    /// Nobody used it for too long.
+    Idle,
+    /// The server stopped.
+    Shutdown,
+}
+
+impl End {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Graceful => "graceful",
+            Self::Disconnect => "disconnect",
+            Self::Idle => "idle",
+            Self::Shutdown => "shutdown",
+        }
+    }
+}
+
+/// The principal of a caller that needs no credential.
+pub const LOCAL: &str = "local";
+
+/// One session.
+#[derive(Debug)]
+pub struct Session {
+    id: String,
+    principal: String,
+    transport: Transport,
+    told: Mutex<Told>,
+    /// Calls in flight by the id their request carries, to be found by a cancellation.
+    running: Mutex<HashMap<String, CancellationToken>>,
+    used_at: AtomicU64,
+    started: AtomicBool,
+    ended: AtomicBool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Session {
+    #[must_use]
+    pub fn new(transport: Transport, principal: &str) -> Self {
+        Self {
+            id: uuid::Uuid::new_v4().to_string(),
+            principal: principal.to_owned(),
+            transport,
+            told: Mutex::default(),
+            running: Mutex::default(),
+            used_at: AtomicU64::new(0),
+            started: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+        }
+    }
+
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    #[must_use]
+    pub fn principal(&self) -> &str {
+        &self.principal
+    }
+
+    /// Begins the session; only the first time counts.
+    pub fn start(&self) {
+        if !self.started.swap(true, Ordering::Relaxed) {
+            tracing::info!(
+                target: "audit",
+                event = "session_started",
+                session_id = self.id,
+                principal = self.principal,
+                transport = self.transport.as_str(),
+            );
+        }
+    }
+
+    /// Ends the session and stops what it still runs; only the first time counts.
+    pub fn end(&self, how: End) {
+        if self.ended.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        for (_, token) in lock(&self.running).drain() {
+            token.cancel();
+        }
+        *lock(&self.told) = Told::default();
+        if self.started.load(Ordering::Relaxed) {
+            tracing::info!(target: "audit", event = "session_ended", session_id = self.id, reason = how.as_str());
+        }
+    }
+
+    /// Orders the warnings of one answer and leaves out what this session knows.
+    #[must_use]
+    pub fn arrange(&self, warnings: Vec<Warning>) -> Vec<Warning> {
+        if warnings.is_empty() { warnings } else { lock(&self.told).arrange(warnings) }
+    }
+
+    /// Notes that the session was used, on the caller's clock.
+    pub fn touch(&self, now_seconds: u64) {
+        self.used_at.store(now_seconds, Ordering::Relaxed);
+    }
+
+    /// Whether it was unused for that long. A session is not idle while a call of its runs.
+    #[must_use]
+    pub fn is_idle(&self, now_seconds: u64, for_seconds: u64) -> bool {
+        let used_at = self.used_at.load(Ordering::Relaxed);
+        now_seconds.saturating_sub(used_at) >= for_seconds && lock(&self.running).is_empty()
+    }
+
+    /// Registers a call under its request's id until the guard is dropped.
+    #[must_use]
+    pub fn running<'a>(&'a self, request_id: &str) -> Running<'a> {
+        let token = CancellationToken::new();
+        lock(&self.running).insert(request_id.to_owned(), token.clone());
+        Running { session: self, request_id: request_id.to_owned(), token }
+    }
+
+    /// Cancels the call with that id, if it still runs.
+    pub fn cancel(&self, request_id: &str) -> bool {
+        let found = lock(&self.running).remove(request_id);
+        if let Some(token) = &found {
+            token.cancel();
+        }
+        found.is_some()
+    }
+}
+
+/// A call in flight.
+pub struct Running<'a> {
+    session: &'a Session,
+    request_id: String,
+    token: CancellationToken,
+}
+
+impl Running<'_> {
+    /// Resolves when the call was cancelled.
+    pub async fn cancelled(&self) {
+        self.token.cancelled().await;
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        lock(&self.session.running).remove(&self.request_id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// REQ-SESS-16 REQ-SESS-04
+    #[test]
+    fn every_session_has_an_id_of_its_own() {
+        let (one, other) = (Session::new(Transport::Stdio, LOCAL), Session::new(Transport::Stdio, LOCAL));
+        assert_ne!(one.id(), other.id());
+    }
+
+    #[test]
+    fn a_running_call_is_found_by_its_id_until_it_ends() {
+        let session = Session::new(Transport::Http, LOCAL);
+        let running = session.running("7");
+        assert!(!session.is_idle(1_000, 1), "a session with a running call is not idle");
+        assert!(!session.cancel("8"));
+        assert!(session.cancel("7"));
+        assert!(running.token.is_cancelled());
+        drop(running);
+        assert!(!session.cancel("7"));
+        assert!(session.is_idle(1_000, 1));
+    }
+
+    /// REQ-SESS-09
+    #[test]
+    fn the_end_stops_what_runs_however_it_comes() {
+        for end in [End::Graceful, End::Disconnect, End::Idle, End::Shutdown] {
+            let session = Session::new(Transport::Http, LOCAL);
+            let running = session.running("1");
+            session.end(end);
+            assert!(running.token.is_cancelled(), "{end:?}");
+        }
+    }
+}
