@@ -1,1 +1,98 @@
-fn main() {}
+//! The `aqueduct` command: arguments in, reports out. What it does is in the `gateway` library.
+
+mod commands;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+/// One MCP server in front of everything an agent may touch: many operations behind five tools, or one.
+#[derive(Parser)]
+#[command(name = "aqueduct", version, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done · 1 the operation failed or findings were made · 2 wrong usage · \
+3 wrong configuration · 4 data or network trouble";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve MCP clients, over HTTP or on standard input and output
+    Serve(commands::serve::Arguments),
+    /// List the operations
+    Ops(commands::ops::Arguments),
+    /// Show one operation with its parameters and examples
+    Describe(commands::describe::Arguments),
+    /// Call one operation from the command line
+    Call(commands::call::Arguments),
+    /// Check the configuration and the operations, and say what could be better
+    Check(commands::check::Arguments),
+    /// Print a completion script for a shell
+    Completions(commands::completions::Arguments),
+}
+
+/// Where the configuration comes from; every command takes it the same way.
+#[derive(Args, Clone)]
+pub(crate) struct Configuration {
+    /// Configuration file [default: ./aqueduct.toml, then the user's configuration directory]
+    #[arg(long, value_name = "FILE")]
+    config: Option<std::path::PathBuf>,
+    /// Data directory [default: the user's data directory]
+    #[arg(long, value_name = "DIR")]
+    data: Option<std::path::PathBuf>,
+    /// Endpoint mode: semantic, single or all
+    #[arg(long)]
+    mode: Option<String>,
+    /// Endpoint profile: crude, discover or one of the configuration's own
+    #[arg(long)]
+    profile: Option<String>,
+    /// Prefix of the tool names, such as github_
+    #[arg(long)]
+    prefix: Option<String>,
+}
+
+impl Configuration {
+    fn overrides(&self) -> gateway::config::Overrides {
+        gateway::config::Overrides {
+            data: self.data.clone(),
+            mode: self.mode.clone(),
+            profile: self.profile.clone(),
+            prefix: self.prefix.clone(),
+            ..Default::default()
+        }
+    }
+
+    fn load(&self) -> Result<gateway::config::Checked, report::Failure> {
+        self.load_with(self.overrides())
+    }
+
+    fn load_with(&self, flags: gateway::config::Overrides) -> Result<gateway::config::Checked, report::Failure> {
+        let environment = gateway::config::Environment::capture();
+        let sources = gateway::config::Sources { file: self.config.clone(), environment, flags };
+        let checked = gateway::config::load(sources).map_err(report::Failure::configuration)?;
+        for warning in &checked.warnings {
+            report::note(warning);
+        }
+        Ok(checked)
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    report::install();
+    let result = match cli.command {
+        Command::Serve(arguments) => commands::serve::run(arguments),
+        Command::Ops(arguments) => commands::ops::run(&arguments),
+        Command::Describe(arguments) => commands::describe::run(&arguments),
+        Command::Call(arguments) => commands::call::run(arguments),
+        Command::Check(arguments) => commands::check::run(&arguments),
+        Command::Completions(arguments) => commands::completions::run::<Cli>(&arguments),
+    };
+    match result {
+        Ok(code) => code,
+        Err(failure) => failure.print(),
+    }
+}

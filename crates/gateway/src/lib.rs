@@ -3,9 +3,14 @@
 //! [`pipeline`] is the one way a call takes; [`serve`] brings calls in over MCP; [`gate`] decides, [`dispatch`] hands
 //! on, [`adapters`] do the work; [`store`] keeps what must last.
 
+pub use aql;
+
 pub mod adapters;
+pub mod app;
+pub mod config;
 pub mod dispatch;
 pub mod gate;
+pub mod library;
 pub mod pipeline;
 pub mod progress;
 pub mod serve;

@@ -49,7 +49,8 @@ fn relationship() -> Param {
         .pattern("^[a-z][a-z0-9_]*$")
 }
 
-pub(super) fn types() -> Vec<Type> {
+#[must_use]
+pub fn types() -> Vec<Type> {
     let time = |name: &str, text: &str| Param::new(name, "string", text).format("date-time").required();
     vec![
         Type::enumeration("EntityType", "Available entity types", &ENTITY_TYPES),

@@ -27,11 +27,13 @@ use crate::{
     },
 };
 
+pub use self::define::types;
+
 /// The operations over a store.
 #[must_use]
 pub fn operations(store: &EntityStore) -> Operations {
     let mut operations = Operations::new();
-    operations.add_types(define::types());
+    operations.add_types(types());
     add(&mut operations, store, define::create_entity(), create);
     add(&mut operations, store, define::get_entity(), get);
     add(&mut operations, store, define::list_entities(), list);
@@ -41,6 +43,21 @@ pub fn operations(store: &EntityStore) -> Operations {
     add(&mut operations, store, define::create_relation(), relations::create);
     add(&mut operations, store, define::delete_relation(), relations::delete);
     operations
+}
+
+/// The same operations without a store behind them, to be looked at.
+#[must_use]
+pub fn definitions() -> Vec<aql::define::Operation> {
+    vec![
+        define::create_entity(),
+        define::get_entity(),
+        define::list_entities(),
+        define::search_entities(),
+        define::update_entity(),
+        define::delete_entity(),
+        define::create_relation(),
+        define::delete_relation(),
+    ]
 }
 
 /// Binds a definition to the function that does its work on the store.
@@ -181,7 +198,7 @@ fn not_found(id: &str) -> Error {
 }
 
 async fn list(store: EntityStore, params: Params, _context: Context) -> Result<Value, Error> {
-    let after = params.text("after").map(|text| read_cursor::<String>(text)).transpose()?;
+    let after = params.text("after").map(read_cursor::<String>).transpose()?;
     let entity_type = params.text("entity_type");
     let is_first = after.is_none();
     let found = store.list(entity_type, after, params.page_size()).await.map_err(store_error)?;

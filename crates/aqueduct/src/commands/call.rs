@@ -1,0 +1,97 @@
+//! `aqueduct call`: one operation from the command line, through the same pipeline as every other call.
+
+use std::{io::Read, process::ExitCode};
+
+use gateway::{
+    aql::{registry::Endpoint, scan},
+    progress::Progress,
+    session::{End, LOCAL, Session, Transport},
+};
+use serde_json::{Map, Value};
+
+use crate::{
+    Configuration,
+    report::{self, Failure},
+};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The operation's name
+    operation: String,
+    /// Parameters: name=text, or name:=JSON for numbers, objects and lists
+    #[arg(value_name = "NAME=VALUE")]
+    pairs: Vec<String>,
+    /// All parameters as one JSON object; '-' reads it from standard input
+    #[arg(long, value_name = "JSON", conflicts_with = "pairs")]
+    params: Option<String>,
+    #[command(flatten)]
+    configuration: Configuration,
+    /// Print the whole answer as one line of JSON instead of its data
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    report::log();
+    let config = arguments.configuration.load()?;
+    let params = match &arguments.params {
+        Some(text) => whole(text, &config.limits)?,
+        None => arguments.pairs.iter().map(|pair| read_pair(pair)).collect::<Result<Map<_, _>, _>>()?,
+    };
+    let request: Map<String, Value> = [
+        ("operation".to_owned(), Value::from(arguments.operation)),
+        ("params".to_owned(), Value::Object(params)),
+    ]
+    .into_iter()
+    .collect();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::trouble("no runtime could be started", &error.to_string()))?;
+    runtime.block_on(async {
+        let app = gateway::app::open(&config).map_err(|error| Failure::app(error, &config.store.data))?;
+        let session = Session::new(Transport::Local, LOCAL);
+        let answer = app.gateway.handle(&session, Endpoint::Unified, request, Progress::default()).await;
+        session.end(End::Graceful);
+        app.close().await;
+        report::print(&if arguments.json { answer.to_text() } else { readable(&answer.to_text()) });
+        Ok(if answer.code().is_none() { ExitCode::SUCCESS } else { report::findings() })
+    })
+}
+
+/// The data, or the error, for a person to read.
+fn readable(answer: &str) -> String {
+    let answer: Value = serde_json::from_str(answer).unwrap_or_default();
+    let shown = answer.get("error").or_else(|| answer.get("data")).unwrap_or(&answer);
+    serde_json::to_string_pretty(shown).unwrap_or_default()
+}
+
+fn whole(text: &str, limits: &gateway::aql::limits::Limits) -> Result<Map<String, Value>, Failure> {
+    let text = if text == "-" {
+        let mut input = Vec::new();
+        let most = limits.max_request_size() as u64 + 1;
+        let read = std::io::stdin().take(most).read_to_end(&mut input);
+        read.map_err(|error| Failure::trouble("standard input cannot be read", &error.to_string()))?;
+        input
+    } else {
+        text.as_bytes().to_vec()
+    };
+    scan::arguments(&text, limits)
+        .map_err(|error| Failure::usage(&error.message, "--params takes one JSON object, such as '{\"first\": 5}'"))
+}
+
+fn read_pair(pair: &str) -> Result<(String, Value), Failure> {
+    let usage = |message: &str| {
+        Failure::usage(message, "write entity_name=Report for text, and priority:=5 or tags:='[\"a\"]' for JSON")
+    };
+    let Some((name, value)) = pair.split_once('=') else {
+        return Err(usage(&format!("'{pair}' is no parameter: it has no '='")));
+    };
+    match name.strip_suffix(':') {
+        Some(name) => match serde_json::from_str(value) {
+            Ok(value) => Ok((name.to_owned(), value)),
+            Err(_) => Err(usage(&format!("the value of '{name}' is not valid JSON"))),
+        },
+        None => Ok((name.to_owned(), value.into())),
+    }
+}

@@ -1,0 +1,53 @@
+//! `aqueduct check`: is everything as it should be, and what could be better?
+
+use std::process::ExitCode;
+
+use gateway::aql::lint;
+use serde_json::{Value, json};
+
+use crate::{
+    Configuration,
+    report::{self, Failure},
+};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    configuration: Configuration,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Print the reference of all configuration keys instead
+    #[arg(long, conflicts_with_all = ["json", "schema"])]
+    reference: bool,
+    /// Print the JSON Schema of the configuration file instead
+    #[arg(long, conflicts_with = "json")]
+    schema: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.reference || arguments.schema {
+        let schema = || serde_json::to_string_pretty(&gateway::config::schema()).unwrap_or_default();
+        let text = if arguments.reference { gateway::config::reference() } else { schema() };
+        report::print(text.trim_end());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let config = arguments.configuration.load()?;
+    let registry = gateway::app::registry(&config).map_err(|problems| Failure::problems(&problems))?;
+    let findings = lint::lint(&registry);
+    let file = config.file.as_ref().map(|path| path.display().to_string());
+    let operations = registry.visible().count();
+    if arguments.json {
+        let findings: Vec<Value> = findings
+            .iter()
+            .map(|found| json!({"operation": found.operation, "rule": found.rule, "message": found.message}))
+            .collect();
+        report::print(&json!({"file": file, "operations": operations, "findings": findings}).to_string());
+    } else {
+        let source = file.map_or_else(|| "defaults; no configuration file".to_owned(), |file| format!("file {file}"));
+        let mut lines = vec![format!("configuration: {source}"), format!("operations: {operations}, all well-formed")];
+        lines.extend(findings.iter().map(|found| format!("- {}: {} [{}]", found.operation, found.message, found.rule)));
+        report::print(&lines.join("\n"));
+    }
+    Ok(if findings.is_empty() { ExitCode::SUCCESS } else { report::findings() })
+}

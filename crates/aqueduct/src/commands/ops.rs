@@ -1,0 +1,108 @@
+//! `aqueduct ops`: which operations there are.
+
+use std::process::ExitCode;
+
+use gateway::aql::{category::Category, introspect, registry::Registry};
+use serde_json::{Map, Value, json};
+
+use super::registry;
+use crate::{
+    Configuration,
+    report::{self, Failure},
+};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    configuration: Configuration,
+    /// Only operations that fit these words, best first
+    #[arg(long, value_name = "WORDS")]
+    search: Option<String>,
+    /// Names only, grouped by endpoint family and by category, with the types
+    #[arg(long)]
+    summary: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let registry = registry(&arguments.configuration)?;
+    if arguments.summary {
+        let summary = if arguments.json { summary_json(&registry).to_string() } else { summary(&registry) };
+        report::print(&summary);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut params: Map<String, Value> = [("query".to_owned(), json!("operations"))].into_iter().collect();
+    if let Some(search) = &arguments.search {
+        params.insert("search".to_owned(), json!(search));
+    }
+    let operations = match introspect::answer(&registry, &params, "") {
+        Ok(answer) => serde_json::from_str::<Value>(&answer.to_text()).unwrap_or_default(),
+        Err(error) => return Err(Failure::usage(&error.message, "see 'aqueduct ops --help'")),
+    };
+    let operations = operations.pointer("/data/operations").cloned().unwrap_or_default();
+    report::print(&if arguments.json { operations.to_string() } else { table(&operations) });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(operations: &Value) -> String {
+    let rows: Vec<[&str; 3]> = operations
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|operation| {
+            ["name", "semantic_category", "description"]
+                .map(|key| operation.get(key).and_then(Value::as_str).unwrap_or_default())
+        })
+        .collect();
+    if rows.is_empty() {
+        return "no operation fits".to_owned();
+    }
+    let width = rows.iter().map(|[name, ..]| name.len()).max().unwrap_or_default();
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|[name, category, description]| format!("{name:<width$}  {category:<7}  {description}"))
+        .collect();
+    lines.join("\n")
+}
+
+fn groups(registry: &Registry) -> (Vec<(String, Vec<String>)>, Vec<(String, Vec<String>)>, Vec<String>) {
+    let names = |keep: &dyn Fn(&gateway::aql::operation::Operation) -> bool| -> Vec<String> {
+        registry.visible().filter(|op| keep(op)).map(|op| op.name().to_string()).collect()
+    };
+    let families = registry.profile().families().iter();
+    let by_family = families
+        .map(|family| {
+            let name = family.name.as_str();
+            (name.to_owned(), names(&|op| registry.family_name(op) == name))
+        })
+        .collect();
+    let by_category = Category::ALL
+        .map(|category| (category.as_str().to_owned(), names(&|op| op.category() == category)))
+        .to_vec();
+    let types = registry.types().iter().map(|known| known.name().to_owned()).collect();
+    (by_family, by_category, types)
+}
+
+fn summary(registry: &Registry) -> String {
+    let (families, categories, types) = groups(registry);
+    let list = |groups: Vec<(String, Vec<String>)>| {
+        let used = groups.into_iter().filter(|(_, names)| !names.is_empty());
+        used.map(|(name, names)| format!("  {name}: {}\n", names.join(", "))).collect::<String>()
+    };
+    format!(
+        "MCP-AQL Operations:\n{}\nSemantic Categories:\n{}\nTypes: {}\n\nUse introspect with name parameter for details.",
+        list(families),
+        list(categories),
+        types.join(", ")
+    )
+}
+
+fn summary_json(registry: &Registry) -> Value {
+    let (families, categories, types) = groups(registry);
+    let object = |groups: Vec<(String, Vec<String>)>| {
+        groups.into_iter().map(|(name, names)| (name, json!(names))).collect::<Map<String, Value>>()
+    };
+    json!({"families": object(families), "categories": object(categories), "types": types})
+}

@@ -1,0 +1,94 @@
+//! `aqueduct serve`: MCP over HTTP, or on standard input and output.
+
+use std::process::ExitCode;
+
+use gateway::{
+    app,
+    aql::registry::{CONFORMANCE, SPEC_VERSION},
+    config::Checked,
+    library::stop_signal,
+    serve::{http, stdio},
+};
+use serde_json::json;
+
+use crate::{
+    Configuration,
+    report::{self, Failure},
+};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Speak MCP on standard input and output; no port is opened
+    #[arg(long, conflicts_with_all = ["http", "allow_remote"])]
+    stdio: bool,
+    /// Address to serve HTTP at [default: 127.0.0.1:7171]; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS")]
+    http: Option<String>,
+    /// Allow an address that other machines can reach; needs tokens in [auth]
+    #[arg(long)]
+    allow_remote: bool,
+    #[command(flatten)]
+    configuration: Configuration,
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    report::log();
+    let mut flags = arguments.configuration.overrides();
+    flags.http = arguments.http;
+    flags.allow_remote = arguments.allow_remote;
+    let config = arguments.configuration.load_with(flags)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::trouble("no runtime could be started", &error.to_string()))?;
+    let served = runtime.block_on(async {
+        let app = app::open(&config).map_err(|error| Failure::app(error, &config.store.data))?;
+        let result = if arguments.stdio { on_stdio(&config, &app).await } else { on_http(&config, &app).await };
+        app.close().await;
+        result
+    });
+    // The thread that reads standard input may still wait for it; nothing is left to be done for it.
+    runtime.shutdown_background();
+    served.map(|()| ExitCode::SUCCESS)
+}
+
+async fn on_stdio(config: &Checked, app: &app::App) -> Result<(), Failure> {
+    let server = &config.server;
+    let gateway = std::sync::Arc::clone(&app.gateway);
+    stdio::serve(gateway, server.fast_path, server.shutdown_grace, stop_signal())
+        .await
+        .map_err(|error| Failure::trouble("standard input cannot be read", &error.to_string()))
+}
+
+async fn on_http(config: &Checked, app: &app::App) -> Result<(), Failure> {
+    let address = config.server.http;
+    let unusable = |error: std::io::Error| {
+        let help = "choose another address with --http, such as --http 127.0.0.1:0 for a free port";
+        Failure::trouble(&format!("cannot serve at {address}: {error}"), help)
+    };
+    let gateway = std::sync::Arc::clone(&app.gateway);
+    let server =
+        http::Server::bind(address, gateway, app::http_options(config)).await.map_err(unusable)?;
+    let address = server.address().map_err(unusable)?;
+    report::print(&welcome(config, app, &format!("http://{address}/mcp")));
+    server.serve(stop_signal()).await.map_err(unusable)
+}
+
+fn welcome(config: &Checked, app: &app::App, url: &str) -> String {
+    let surface = app.gateway.surface();
+    let registry = surface.registry();
+    let tools: Vec<&str> = registry.tools().iter().map(|tool| tool.name.as_str()).collect();
+    let program = std::env::current_exe().map_or_else(|_| "aqueduct".to_owned(), |path| path.display().to_string());
+    let over_http = json!({"mcpServers": {"aqueduct": {"type": "http", "url": url}}});
+    let over_stdio = json!({"mcpServers": {"aqueduct": {"command": program, "args": ["serve", "--stdio"]}}});
+    format!(
+        "Aqueduct {} implements MCP-AQL {SPEC_VERSION}, {CONFORMANCE}\n  \
+         MCP    {url}\n  Tools  {}\n  Data   {}\n  {} operations; 'aqueduct ops' lists them\n\n\
+         Paste into an MCP client's configuration:\n  {over_http}\nor let the client start it:\n  {over_stdio}\n\n\
+         Ctrl-C stops it.",
+        env!("CARGO_PKG_VERSION"),
+        tools.join(", "),
+        config.store.data.display(),
+        registry.visible().count(),
+    )
+}

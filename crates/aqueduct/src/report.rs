@@ -1,0 +1,102 @@
+//! What the command says to people: results on standard output, everything else on standard error.
+
+use std::{
+    io::{IsTerminal, Write},
+    process::ExitCode,
+};
+
+use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Report};
+
+const FINDINGS: u8 = 1;
+const CONFIGURATION: u8 = 3;
+const TROUBLE: u8 = 4;
+
+/// Why a command ends without having done its work.
+pub(crate) struct Failure {
+    code: u8,
+    report: Box<Report>,
+}
+
+/// The exit code of an operation that failed or a check that found something.
+pub(crate) fn findings() -> ExitCode {
+    ExitCode::from(FINDINGS)
+}
+
+/// Plain text where nobody looks at colours.
+pub(crate) fn install() {
+    let fancy = std::io::stderr().is_terminal();
+    let _ = miette::set_hook(Box::new(move |_| {
+        Box::new(miette::MietteHandlerOpts::new().color(fancy).unicode(fancy).width(100).build())
+    }));
+}
+
+/// Logs to standard error: our own audit lines, warnings of everything, more by `RUST_LOG`.
+pub(crate) fn log() {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,audit=info"));
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .try_init();
+}
+
+/// Prints a result. A reader that went away is no trouble of ours.
+pub(crate) fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush());
+}
+
+/// Says something worth knowing beside the result.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(std::io::stderr(), "note: {text}");
+}
+
+impl Failure {
+    pub(crate) fn configuration(error: gateway::config::Error) -> Self {
+        let mut diagnostic = MietteDiagnostic::new(error.message().to_owned());
+        if let Some(help) = error.help() {
+            diagnostic = diagnostic.with_help(help);
+        }
+        let report = match (error.source_name(), error.source_text(), error.span()) {
+            (Some(name), Some(text), Some(span)) => {
+                diagnostic = diagnostic.with_label(LabeledSpan::underline(span));
+                Report::new(diagnostic).with_source_code(NamedSource::new(name, text.to_owned()))
+            }
+            _ => Report::new(diagnostic),
+        };
+        Self { code: CONFIGURATION, report: Box::new(report) }
+    }
+
+    pub(crate) fn problems(problems: &gateway::aql::registry::Problems) -> Self {
+        let lines: Vec<String> = problems.0.iter().map(|problem| format!("- {problem}")).collect();
+        let diagnostic = MietteDiagnostic::new("the operations cannot be served as they are")
+            .with_help(lines.join("\n"));
+        Self { code: CONFIGURATION, report: Box::new(Report::new(diagnostic)) }
+    }
+
+    pub(crate) fn app(error: gateway::app::Error, data: &std::path::Path) -> Self {
+        match error {
+            gateway::app::Error::Problems(problems) => Self::problems(&problems),
+            gateway::app::Error::Store(error) => {
+                Self::trouble(&error.to_string(), &format!("data directory: {}", data.display()))
+            }
+        }
+    }
+
+    pub(crate) fn trouble(message: &str, help: &str) -> Self {
+        let diagnostic = MietteDiagnostic::new(message).with_help(help);
+        Self { code: TROUBLE, report: Box::new(Report::new(diagnostic)) }
+    }
+
+    pub(crate) fn usage(message: &str, help: &str) -> Self {
+        let diagnostic = MietteDiagnostic::new(message).with_help(help);
+        Self { code: 2, report: Box::new(Report::new(diagnostic)) }
+    }
+
+    /// Prints the report and gives the code to end with.
+    pub(crate) fn print(self) -> ExitCode {
+        let _ = writeln!(std::io::stderr(), "{:?}", self.report);
+        ExitCode::from(self.code)
+    }
+}

@@ -1,0 +1,91 @@
+//! From a checked configuration to a gateway that can serve.
+
+use std::sync::Arc;
+
+use aql::registry::{Builder, Concurrency, Problems, Registry};
+
+use crate::{
+    adapters::{Operations, entities},
+    config::Checked,
+    pipeline::Gateway,
+    serve::http::{Credential, Guard, Options},
+    store::{self, EntityStore},
+};
+
+/// What the server calls itself to agents.
+const ADAPTER: &str = "aqueduct";
+
+/// Why nothing can be served.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{0}")]
+    Store(#[from] store::Error),
+    #[error("{0}")]
+    Problems(#[from] Problems),
+}
+
+/// A gateway with the stores that have to be closed behind it.
+pub struct App {
+    pub gateway: Arc<Gateway>,
+    store: Option<EntityStore>,
+}
+
+/// The operations as configured, without opening any data.
+pub fn registry(config: &Checked) -> Result<Registry, Problems> {
+    let mut builder = builder(config);
+    if config.entities.enabled {
+        builder = builder.operations(entities::definitions()).types(entities::types());
+    }
+    builder.build()
+}
+
+/// Opens the data and puts everything together.
+pub fn open(config: &Checked) -> Result<App, Error> {
+    let mut operations = Operations::new();
+    let mut store = None;
+    if config.entities.enabled {
+        let options = store::Options { max_database_bytes: config.store.max_database_bytes };
+        let opened = EntityStore::open(&config.store.data, options)?;
+        operations.extend(entities::operations(&opened));
+        store = Some(opened);
+    }
+    let surface = operations.publish(builder(config))?;
+    Ok(App { gateway: Arc::new(Gateway::new(surface, jiff::Timestamp::now)), store })
+}
+
+impl App {
+    /// Waits until everything that was acknowledged or asked for is on disk.
+    pub async fn close(self) {
+        if let Some(store) = self.store {
+            store.close().await;
+        }
+    }
+}
+
+fn builder(config: &Checked) -> Builder {
+    Registry::builder(ADAPTER)
+        .mode(config.server.mode)
+        .profile(config.server.profile.clone())
+        .prefix(config.server.prefix.clone())
+        .limits(config.limits)
+        .strictness(config.server.strictness)
+        .policy(config.policy.clone())
+        .max_concurrent_requests(config.server.max_concurrent_requests)
+        // SQLite has one writer; readers go on beside it.
+        .concurrency(Concurrency::ReadConcurrent)
+}
+
+/// What the HTTP side needs of the configuration.
+#[must_use]
+pub fn http_options(config: &Checked) -> Options {
+    let server = &config.server;
+    let tokens = config.auth.tokens.iter();
+    let credentials =
+        tokens.map(|token| Credential { principal: token.principal.clone(), sha256: token.sha256 }).collect();
+    Options {
+        guard: Guard::new(server.http, &server.allowed_hosts, &server.allowed_origins, credentials),
+        session_idle: server.session_idle,
+        grace: server.shutdown_grace,
+        fast_path: server.fast_path,
+    }
+}
