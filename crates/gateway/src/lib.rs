@@ -1,3 +1,4 @@
 //! The runtime of Aqueduct.
 
+pub mod config;
 pub mod store;
