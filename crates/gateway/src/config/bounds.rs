@@ -1,0 +1,126 @@
+//! The ranges that numbers may be set in: one constant each, which the check, the schema and the reference all read.
+
+use aql::limits::{self, Limit, OutOfRange};
+use schemars::Schema;
+
+use super::{
+    error::Error,
+    file::{self, Placed},
+};
+
+/// The range of one number, both ends included.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    section: &'static str,
+    key: &'static str,
+    unit: &'static str,
+    min: u64,
+    max: u64,
+    default: Option<u64>,
+}
+
+pub(super) const CONCURRENT_REQUESTS: Bounds = Bounds {
+    section: "server",
+    key: "max_concurrent_requests",
+    unit: "requests",
+    min: 1,
+    max: 65_536,
+    default: Some(256),
+};
+pub(super) const SESSION_IDLE_MINUTES: Bounds = Bounds {
+    section: "server",
+    key: "session_idle_minutes",
+    unit: "minutes",
+    min: 1,
+    max: 7 * 24 * 60,
+    default: Some(30),
+};
+pub(super) const SHUTDOWN_GRACE_SECONDS: Bounds = Bounds {
+    section: "server",
+    key: "shutdown_grace_seconds",
+    unit: "seconds",
+    min: 0,
+    max: 600,
+    default: Some(10),
+};
+/// Below a mebibyte a database hardly holds its own tables; above an exbibyte no file does.
+pub(super) const DATABASE_BYTES: Bounds = Bounds {
+    section: "store",
+    key: "max_database_bytes",
+    unit: "bytes",
+    min: 1 << 20,
+    max: 1 << 60,
+    default: None,
+};
+
+/// The range that the language gives one of its limits.
+pub(super) const fn of(limit: &Limit) -> Bounds {
+    Bounds {
+        section: "limits",
+        key: limit.key,
+        unit: limit.unit,
+        min: *limit.range.start() as u64,
+        max: *limit.range.end() as u64,
+        default: Some(limit.default as u64),
+    }
+}
+
+impl Bounds {
+    /// The number given, if it is in the range.
+    pub(super) fn check(&self, given: &Placed<i64>) -> Result<u64, Error> {
+        let in_range = |number: &u64| (self.min..=self.max).contains(number);
+        u64::try_from(*given.get()).ok().filter(in_range).ok_or_else(|| {
+            let Self { section, key, unit, min, max, .. } = self;
+            let number = given.get();
+            Error::at(
+                given.span(),
+                format!("'{section}.{key}' is {number}, but must be between {min} and {max} {unit}"),
+            )
+        })
+    }
+
+    /// The number given, or the default where none is. Only for bounds that have one.
+    pub(super) fn check_or_default(&self, given: Option<&Placed<i64>>) -> Result<u64, Error> {
+        match given {
+            Some(given) => self.check(given),
+            None => Ok(self.default.unwrap_or(self.min)),
+        }
+    }
+
+    /// Writes the range and the default into the number's schema.
+    pub(super) fn into_schema(self) -> impl FnMut(&mut Schema) {
+        move |schema| {
+            schema.insert("minimum".to_owned(), self.min.into());
+            schema.insert("maximum".to_owned(), self.max.into());
+            if let Some(default) = self.default {
+                schema.insert("default".to_owned(), default.into());
+            }
+        }
+    }
+}
+
+/// The section `[limits]`.
+pub(super) fn limits(written: &file::Limits) -> Result<limits::Limits, Error> {
+    use limits::Limits;
+    let limits = Limits::default();
+    let limits =
+        set(limits, &written.max_request_size, &limits::REQUEST_SIZE, Limits::with_max_request_size)?;
+    let limits =
+        set(limits, &written.max_response_size, &limits::RESPONSE_SIZE, Limits::with_max_response_size)?;
+    let limits =
+        set(limits, &written.max_string_length, &limits::STRING_LENGTH, Limits::with_max_string_length)?;
+    let limits =
+        set(limits, &written.max_array_elements, &limits::ARRAY_ELEMENTS, Limits::with_max_array_elements)?;
+    set(limits, &written.max_nesting_depth, &limits::NESTING_DEPTH, Limits::with_max_nesting_depth)
+}
+
+fn set(
+    limits: limits::Limits,
+    given: &Option<Placed<i64>>,
+    limit: &Limit,
+    with: fn(limits::Limits, usize) -> Result<limits::Limits, OutOfRange>,
+) -> Result<limits::Limits, Error> {
+    let Some(given) = given else { return Ok(limits) };
+    let number = usize::try_from(of(limit).check(given)?).unwrap_or(usize::MAX);
+    with(limits, number).map_err(|error| Error::at(given.span(), error))
+}

@@ -1,0 +1,179 @@
+//! The configuration as used, and the one function that makes it.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use aql::{
+    limits::Limits,
+    name::{TOOL_PREFIX_CHARS_ADVISED, ToolPrefix},
+    policy::Policy,
+    profile::{Mode, Profile},
+    validate::Strictness,
+};
+
+use super::{
+    address, auth, bounds,
+    endpoints::{self, Asked},
+    environment::{self, Environment},
+    error::Error,
+    file::{self, File},
+    given::Given,
+    load::Overrides,
+    paths, safety,
+};
+
+/// Everything the operator may set, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    pub server: Server,
+    pub limits: Limits,
+    pub store: Store,
+    pub entities: Entities,
+    pub policy: Policy,
+    pub auth: Auth,
+    /// The file that was read, if there was one.
+    pub file: Option<PathBuf>,
+    /// What works but is better known, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// How agents reach the server, and which tools they see.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Server {
+    /// Loopback, unless the operator allowed more and configured tokens.
+    pub http: SocketAddr,
+    pub mode: Mode,
+    pub profile: Profile,
+    pub prefix: ToolPrefix,
+    pub strictness: Strictness,
+    pub max_concurrent_requests: usize,
+    pub session_idle: Duration,
+    pub shutdown_grace: Duration,
+    /// `Host` headers besides those of this machine, in lowercase.
+    pub allowed_hosts: Vec<String>,
+    /// `Origin` headers besides those of this machine, in lowercase.
+    pub allowed_origins: Vec<String>,
+    pub fast_path: bool,
+}
+
+/// Where data is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Store {
+    /// May be relative to the working directory, and need not exist yet.
+    pub data: PathBuf,
+    pub max_database_bytes: Option<u64>,
+}
+
+/// The built-in workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entities {
+    pub enabled: bool,
+}
+
+/// Who may call over HTTP. No token is one's own machine only.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Auth {
+    /// No two have the same principal or the same hash.
+    pub tokens: Vec<Token>,
+}
+
+/// A bearer token by its hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    pub principal: String,
+    pub sha256: [u8; 32],
+}
+
+/// Settles the sources, strongest first. `base` is the directory that relative paths in the file start at.
+pub(super) fn check(
+    file: &File,
+    base: &Path,
+    environment: &Environment,
+    flags: &Overrides,
+) -> Result<Checked, Error> {
+    let auth = auth::auth(&file.auth)?;
+    let remote = address::Remote { allowed: flags.allow_remote, has_tokens: !auth.tokens.is_empty() };
+    let server = server(file, environment, flags, remote)?;
+    let max_database_bytes = &file.store.max_database_bytes;
+    Ok(Checked {
+        limits: bounds::limits(&file.limits)?,
+        store: Store {
+            data: paths::data(flags, environment, file.store.data.as_ref(), base)?,
+            max_database_bytes: max_database_bytes
+                .as_ref()
+                .map(|given| bounds::DATABASE_BYTES.check(given))
+                .transpose()?,
+        },
+        entities: Entities { enabled: file.entities.enabled.unwrap_or(true) },
+        policy: safety::policy(&file.safety)?,
+        auth,
+        file: None,
+        warnings: warnings(&server),
+        server,
+    })
+}
+
+fn server(
+    file: &File,
+    environment: &Environment,
+    flags: &Overrides,
+    remote: address::Remote,
+) -> Result<Server, Error> {
+    let written: &file::Server = &file.server;
+    let sources = [
+        Asked { mode: Given::flag("--mode", &flags.mode), profile: Given::flag("--profile", &flags.profile) },
+        Asked {
+            mode: Given::variable(environment::MODE, environment)?,
+            profile: Given::variable(environment::PROFILE, environment)?,
+        },
+        Asked { mode: Given::written(&written.mode), profile: Given::written(&written.profile) },
+    ];
+    let (mode, profile) = endpoints::endpoints(sources, &file.profile)?;
+    let requests = bounds::CONCURRENT_REQUESTS.check_or_default(written.max_concurrent_requests.as_ref())?;
+    let idle = bounds::SESSION_IDLE_MINUTES.check_or_default(written.session_idle_minutes.as_ref())?;
+    let grace = bounds::SHUTDOWN_GRACE_SECONDS.check_or_default(written.shutdown_grace_seconds.as_ref())?;
+    let http = [
+        Given::flag("--http", &flags.http),
+        Given::variable(environment::HTTP, environment)?,
+        Given::written(&written.http),
+    ];
+    let prefix = [
+        Given::flag("--prefix", &flags.prefix),
+        Given::variable(environment::PREFIX, environment)?,
+        Given::written(&written.prefix),
+    ];
+    Ok(Server {
+        http: address::http(http, remote)?,
+        mode,
+        profile,
+        prefix: endpoints::prefix(prefix)?,
+        strictness: if written.strict_mode.unwrap_or(true) { Strictness::Reject } else { Strictness::Warn },
+        max_concurrent_requests: usize::try_from(requests).unwrap_or(usize::MAX),
+        session_idle: Duration::from_mins(idle),
+        shutdown_grace: Duration::from_secs(grace),
+        allowed_hosts: address::hosts(written.allowed_hosts.as_ref())?,
+        allowed_origins: address::origins(written.allowed_origins.as_ref())?,
+        fast_path: written.fast_path.unwrap_or(true),
+    })
+}
+
+fn warnings(server: &Server) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let prefix = server.prefix.as_str();
+    if server.prefix.is_long() {
+        warnings.push(format!(
+            "tool prefix '{prefix}' has {} characters; with more than {TOOL_PREFIX_CHARS_ADVISED}, some clients cut or refuse tool names",
+            prefix.len()
+        ));
+    }
+    if server.strictness == Strictness::Warn {
+        warnings.push(
+            "'server.strict_mode' is off, so misspelt parameters are dropped; use it for development only"
+                .to_owned(),
+        );
+    }
+    warnings
+}

@@ -1,0 +1,222 @@
+//! The configuration file as written. Keys and types only: what the values mean is checked further in.
+//!
+//! The comments on the keys are the reference and the schema that operators read, so they are written for them.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use aql::limits;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::bounds;
+
+/// A value and the place it stands in.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Placed<T>(Spanned<T>);
+
+impl<T> Placed<T> {
+    pub(super) fn get(&self) -> &T {
+        self.0.get_ref()
+    }
+
+    pub(super) fn span(&self) -> Range<usize> {
+        self.0.span()
+    }
+}
+
+/// The place is no part of the schema.
+impl<T: JsonSchema> JsonSchema for Placed<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+type Text = Placed<String>;
+type Number = Placed<i64>;
+
+/// The configuration of Aqueduct, `aqueduct.toml`. Every section and every key may be left out.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "aqueduct.toml")]
+pub struct File {
+    /// How agents reach the server, and which tools they see.
+    #[serde(default)]
+    pub(super) server: Server,
+    /// How large a request and a response may be.
+    #[serde(default)]
+    pub(super) limits: Limits,
+    /// Where data is kept.
+    #[serde(default)]
+    pub(super) store: Store,
+    /// The built-in workspace of entities.
+    #[serde(default)]
+    pub(super) entities: Entities,
+    /// Which operations may be called at all. `introspect` always may.
+    #[serde(default)]
+    pub(super) safety: Safety,
+    /// Who may call over HTTP.
+    #[serde(default)]
+    pub(super) auth: Auth,
+    /// Profiles of your own: which tools stand before the operations in the modes `semantic` and `all`.
+    #[serde(default)]
+    pub(super) profile: BTreeMap<Text, Profile>,
+}
+
+/// How agents reach the server, and which tools they see.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Server {
+    /// The address and port to serve HTTP at. One that other machines can reach needs `--allow-remote` and a token in
+    /// `[auth]`.
+    #[schemars(extend("default" = super::address::HTTP_DEFAULT.to_string()))]
+    pub(super) http: Option<Text>,
+    /// How many tools are shown: one for each family of the profile (`semantic`), one for everything (`single`), or
+    /// both (`all`). `crude` means `semantic` with the profile `crude`.
+    #[schemars(extend("default" = "semantic", "enum" = ["semantic", "single", "all", "crude"]))]
+    pub(super) mode: Option<Text>,
+    /// The profile in use: `crude`, `discover`, or one of your own under `[profile.NAME]`.
+    #[schemars(extend("default" = "crude"))]
+    pub(super) profile: Option<Text>,
+    /// What every tool's name begins with, as in `github_`, so that several servers fit into one client. Lowercase
+    /// letters, digits and underscores, the last an underscore.
+    #[schemars(extend("default" = "", "pattern" = "^([a-z0-9_]*_)?$"))]
+    pub(super) prefix: Option<Text>,
+    /// Whether unknown parameters are refused. Switched off, which is for development only, they are dropped with a
+    /// warning.
+    #[schemars(extend("default" = true))]
+    pub(super) strict_mode: Option<bool>,
+    /// How many requests are worked on at once.
+    #[schemars(transform = bounds::CONCURRENT_REQUESTS.into_schema())]
+    pub(super) max_concurrent_requests: Option<Number>,
+    /// After how many minutes without a request a session ends.
+    #[schemars(transform = bounds::SESSION_IDLE_MINUTES.into_schema())]
+    pub(super) session_idle_minutes: Option<Number>,
+    /// How many seconds running requests get to finish when the server stops.
+    #[schemars(transform = bounds::SHUTDOWN_GRACE_SECONDS.into_schema())]
+    pub(super) shutdown_grace_seconds: Option<Number>,
+    /// `Host` headers to accept besides those of this machine, as in `aqueduct.example.com`.
+    #[schemars(extend("default" = []))]
+    pub(super) allowed_hosts: Option<Vec<Text>>,
+    /// `Origin` headers to accept besides those of this machine, as in `https://app.example.com`.
+    #[schemars(extend("default" = []))]
+    pub(super) allowed_origins: Option<Vec<Text>>,
+    /// Whether plain calls take the short way through the server. Answers are the same either way.
+    #[schemars(extend("default" = true))]
+    pub(super) fast_path: Option<bool>,
+}
+
+/// How large a request and a response may be.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Limits {
+    /// The largest request, in bytes.
+    #[schemars(transform = bounds::of(&limits::REQUEST_SIZE).into_schema())]
+    pub(super) max_request_size: Option<Number>,
+    /// The largest response, in bytes.
+    #[schemars(transform = bounds::of(&limits::RESPONSE_SIZE).into_schema())]
+    pub(super) max_response_size: Option<Number>,
+    /// The longest string in a request, in bytes.
+    #[schemars(transform = bounds::of(&limits::STRING_LENGTH).into_schema())]
+    pub(super) max_string_length: Option<Number>,
+    /// The longest array in a request, in elements.
+    #[schemars(transform = bounds::of(&limits::ARRAY_ELEMENTS).into_schema())]
+    pub(super) max_array_elements: Option<Number>,
+    /// How deep objects and arrays may be nested in a request, in levels.
+    #[schemars(transform = bounds::of(&limits::NESTING_DEPTH).into_schema())]
+    pub(super) max_nesting_depth: Option<Number>,
+}
+
+/// Where data is kept.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Store {
+    /// The directory for databases. A relative one starts at this file's directory, `~/` at your home. Left out, it is
+    /// `$XDG_DATA_HOME/aqueduct`, or `~/.local/share/aqueduct`.
+    pub(super) data: Option<Text>,
+    /// How large each database may grow, in bytes. Left out, the disk is the limit.
+    #[schemars(transform = bounds::DATABASE_BYTES.into_schema())]
+    pub(super) max_database_bytes: Option<Number>,
+}
+
+/// The built-in workspace of entities.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Entities {
+    /// Whether the workspace is offered.
+    #[schemars(extend("default" = true))]
+    pub(super) enabled: Option<bool>,
+}
+
+/// Which operations may be called at all.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Safety {
+    /// Patterns of operation names, `*` standing for any run of characters. Empty allows every operation.
+    #[schemars(extend("default" = []))]
+    pub(super) allow: Option<Vec<Text>>,
+    /// Patterns of operation names to refuse. A deny rule beats an allow rule.
+    #[schemars(extend("default" = []))]
+    pub(super) deny: Option<Vec<Text>>,
+    /// The most dangerous level that may be called. Left out, every level may.
+    #[schemars(extend("enum" = ["safe", "reversible", "destructive", "dangerous", "forbidden"]))]
+    pub(super) max_danger: Option<Text>,
+}
+
+/// Who may call over HTTP.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Auth {
+    /// The bearer tokens that are accepted, each by its hash. With none, everyone who can reach the address may call.
+    #[serde(default)]
+    pub(super) tokens: Vec<Token>,
+}
+
+/// A bearer token.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Token {
+    /// Whom the token stands for. Each principal has one token.
+    #[schemars(extend("minLength" = 1))]
+    pub(super) principal: Text,
+    /// The SHA-256 of the token in 64 hexadecimal digits, as `printf %s TOKEN | sha256sum` prints it.
+    #[schemars(extend("pattern" = "^[0-9A-Fa-f]{64}$"))]
+    pub(super) sha256: Text,
+}
+
+/// A profile of your own.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Profile {
+    /// The families, each of which becomes one tool.
+    #[schemars(extend("minItems" = 1))]
+    pub(super) families: Placed<Vec<Family>>,
+}
+
+/// A family of operations, which becomes one tool.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Family {
+    /// The family's name in snake_case. The tool is called `mcp_aql_NAME`.
+    #[schemars(extend("pattern" = "^[a-z][a-z0-9_]*$"))]
+    pub(super) name: Text,
+    /// One sentence for the tool's description.
+    #[schemars(extend("minLength" = 1))]
+    pub(super) purpose: Text,
+    /// Operations of these categories belong here, unless another family names them: `CREATE`, `READ`, `UPDATE`,
+    /// `DELETE`, `EXECUTE`. A category belongs to one family.
+    #[schemars(extend("default" = []))]
+    pub(super) categories: Option<Vec<Text>>,
+    /// Patterns of operation names that belong here whatever their category, `*` standing for any run of characters.
+    #[schemars(extend("default" = []))]
+    pub(super) operations: Option<Vec<Text>>,
+}

@@ -1,0 +1,43 @@
+//! The configuration: one `aqueduct.toml` as written, checked once at start into what the rest of the runtime uses.
+//!
+//! - [`File`] is the file as written. Every value keeps its place, so that a mistake found later still points to it.
+//! - [`Checked`] is the configuration as used: defaults filled in, names parsed, ranges held, precedence settled.
+//! - [`load`] goes from one to the other: a flag beats the environment, which beats the file, which beats the default.
+//!
+//! ```text
+//! text ─▶ document ─▶ shape (keys and types, against the schema) ─▶ File ─┐
+//!                                      environment, flags ────────────────┴▶ check ─▶ Checked
+//! ```
+//!
+//! Every source is checked, also where another one beats it: a mistake is told when it is made, not when the flag that
+//! hid it is dropped. Nothing here reads the environment of the process on its own (see [`Environment::capture`]), and
+//! nothing is written, created or opened but the one file.
+
+mod address;
+mod auth;
+mod bounds;
+mod checked;
+mod endpoints;
+mod environment;
+mod error;
+mod file;
+mod given;
+mod load;
+mod paths;
+mod read;
+mod reference;
+mod safety;
+mod schema;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+pub use self::{
+    checked::{Auth, Checked, Entities, Server, Store, Token},
+    environment::Environment,
+    error::{Error, Place},
+    file::File,
+    load::{Overrides, Sources, load},
+    reference::reference,
+    schema::schema,
+};

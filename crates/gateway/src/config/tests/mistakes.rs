@@ -1,0 +1,154 @@
+use super::*;
+
+/// What is written, the place and message, and the help.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    // keys
+    ("[server]\nhtpp = 'x'", "2:1: 'server.htpp' is not a known key", "did you mean 'http'?"),
+    ("[sever]", "1:2: 'sever' is not a known key", "did you mean 'server'?"),
+    ("max_nesting_depth = 9", "1:1: 'max_nesting_depth' is not a known key", "it belongs under '[limits]'"),
+    (
+        "[entities]\n'a/b~c' = 1",
+        "2:1: 'entities.a/b~c' is not a known key",
+        "the keys of 'entities' are 'enabled'",
+    ),
+    (
+        "zzz = 1",
+        "1:1: 'zzz' is not a known key",
+        "the keys of the file are 'auth', 'entities', 'limits', 'profile', 'safety', 'server', 'store'",
+    ),
+    (
+        "[store]\ndata = 'x'\n[limits]\nb = 1\na = 1",
+        "4:1: 'limits.b' is not a known key",
+        "the keys of 'limits'",
+    ),
+    ("[server]\n[server]", "2:2: the file is not valid TOML: duplicate key", ""),
+    ("[server]\nhttp = 'x'\nhttp = 'y'", "3:1: the file is not valid TOML: duplicate key", ""),
+    ("[server\nhttp = 1", "1:8: the file is not valid TOML: unclosed table, expected ']'", ""),
+    ("server = ", "1:10: the file is not valid TOML: ", ""),
+    // types
+    ("[server]\nhttp = 7171", "2:8: 'server.http' must be a string, but is a whole number", ""),
+    ("[server]\n fast_path = 'no'", "2:14: 'server.fast_path' must be true or false, but is a string", ""),
+    ("server = 1", "1:10: 'server' must be a table, but is a whole number", ""),
+    ("[[server]]", "1:1: 'server' must be a table, but is an array", ""),
+    ("auth.tokens = 'x'", "1:15: 'auth.tokens' must be an array, but is a string", ""),
+    ("[safety]\nallow = ['a', 1]", "2:15: 'safety.allow[1]' must be a string, but is a whole number", ""),
+    ("[safety]\nallow = '*'", "2:9: 'safety.allow' must be an array, but is a string", ""),
+    (
+        "[limits]\nmax_nesting_depth = 32.0",
+        "2:21: 'limits.max_nesting_depth' must be a whole number, but is a number with a fraction",
+        "",
+    ),
+    ("[store]\ndata = 1979-05-27", "2:8: 'store.data' must be a string, but is a date", ""),
+    // missing
+    (
+        "\n[[auth.tokens]]\nprincipal = 'a'",
+        "2:1: 'auth.tokens[0]' has no 'sha256'",
+        "'sha256': The SHA-256 of",
+    ),
+    ("[profile.mine]", "1:1: 'profile.mine' has no 'families'", "'families': The families, each"),
+    // addresses
+    (
+        "[server]\nhttp = 'localhost:7171'",
+        "2:8: 'localhost:7171' is not an IP address with a port",
+        "write it as in '127.0.0.1:7171' or '[::1]:7171'",
+    ),
+    ("[server]\nallowed_hosts = ['a', 'http://b']", "2:23: 'http://b' is not a host", "write a name"),
+    ("[server]\nallowed_hosts = ['*.b']", "2:18: '*.b' is not a host", "write a name"),
+    ("[server]\nallowed_hosts = ['']", "2:18: '' is not a host", "write a name"),
+    ("[server]\nallowed_origins = ['b.c']", "2:20: 'b.c' is not an origin", "write scheme and host"),
+    ("[server]\nallowed_origins = ['http://b.c/']", "2:20: 'http://b.c/' is not an origin", "write scheme"),
+    ("[server]\nallowed_origins = ['*']", "2:20: '*' is not an origin", "write scheme"),
+    ("[server]\nallowed_origins = ['https://a@b']", "2:20: 'https://a@b' is not an origin", "write scheme"),
+    // paths
+    ("[store]\ndata = ''", "2:8: the path is empty", ""),
+    ("[store]\ndata = '~bob/x'", "2:8: '~bob/x' names the home of another user", "write the whole path"),
+    ("[store]\ndata = \"a\\u0000b\"", "2:8: the path 'a\\u{0}b' holds a null character", ""),
+    // safety
+    ("[safety]\ndeny = ['a', '']", "2:14: the pattern is empty", "write an operation's name"),
+    (
+        "[safety]\ndeny = ['delete-*']",
+        "2:9: the pattern 'delete-*' can match no operation, since their names are snake_case",
+        "write an operation's name",
+    ),
+    (
+        "[safety]\nmax_danger = 'high'",
+        "2:14: danger level 'high' is none of safe, reversible, destructive, dangerous, forbidden",
+        "",
+    ),
+];
+
+#[test]
+fn each_mistake_has_its_place_its_sentence_and_its_help() {
+    for (text, message, help) in MISTAKES {
+        let error = load_text(text).unwrap_err();
+        assert!(error.to_string().starts_with(&format!("aqueduct.toml:{message}")), "{text}\n{error}");
+        match error.help() {
+            Some(found) => assert!(!help.is_empty() && found.starts_with(help), "{text}\n{found}"),
+            None => assert_eq!(*help, "", "{text}"),
+        }
+        assert_eq!((error.source_name(), error.source_text()), (Some("aqueduct.toml"), Some(*text)));
+        assert!(text.get(error.span().unwrap()).is_some(), "{text}");
+        assert!(!error.message().contains(['`', '\n']), "{error}");
+    }
+}
+
+const HASH: &str = "2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e90";
+
+fn token(principal: &str, sha256: &str) -> String {
+    format!("[[auth.tokens]]\nprincipal = '{principal}'\nsha256 = '{sha256}'\n")
+}
+
+#[test]
+fn tokens_are_hashes_of_different_principals() {
+    let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    let newline = "01ba4719c80b6fe911b091a7c05124b64eeece964e09c058ef8f9805daca546b";
+    let digits = "the sha256 of principal 'a' must be 64 hexadecimal digits";
+    for (text, message) in [
+        (
+            token("a", HASH) + &token("a", newline),
+            "6:10: the sha256 of principal 'a' is that of an empty token",
+        ),
+        (token("a", HASH) + &token("a", &"1".repeat(64)), "5:13: principal 'a' is named twice"),
+        (token("a", HASH) + &token("b", &HASH.to_uppercase()), "6:10: 'a' and 'b' have the same token"),
+        (token("", HASH), "2:13: a principal must have a name, without spaces around it"),
+        (token(" a", HASH), "2:13: a principal must have a name, without spaces around it"),
+        (token(&"a".repeat(129), HASH), "2:13: a principal must be up to 128 printable characters"),
+        (token("a", empty), "3:10: the sha256 of principal 'a' is that of an empty token"),
+        (token("a", ""), &format!("3:10: {digits}")),
+        (token("a", &HASH[1..]), &format!("3:10: {digits}")),
+        (token("a", &format!("{HASH}0")), &format!("3:10: {digits}")),
+        (token("a", &HASH.replace('2', "g")), &format!("3:10: {digits}")),
+        (token("a", &HASH.replace('2', "é")), &format!("3:10: {digits}")),
+    ] {
+        let error = load_text(&text).unwrap_err();
+        assert_eq!(error.to_string(), format!("aqueduct.toml:{message}"), "{text}");
+        assert!(error.help().is_some() || message.contains("a principal must"), "{text}");
+    }
+    let tokens = load_text(token(&"é".repeat(128), HASH)).unwrap().auth.tokens;
+    assert_eq!(tokens.len(), 1);
+}
+
+/// Who mistakes the key for the token's own has written a secret there.
+#[test]
+fn what_should_be_a_hash_is_not_repeated() {
+    let error = load_text(token("a", "hunter2")).unwrap_err();
+    assert!(!error.to_string().contains("hunter2") && !error.help().unwrap().contains("hunter2"));
+    assert!(error.help().unwrap().contains("'printf %s TOKEN | sha256sum'"));
+}
+
+/// Whatever a key's type, anything of another type is refused by the key's name, never in serde's words.
+#[test]
+fn every_key_refuses_other_types_by_name() {
+    let schema = schema();
+    for (section, inner) in schema["properties"].as_object().unwrap() {
+        for (key, expected) in inner["properties"].as_object().into_iter().flatten() {
+            let literals =
+                [("string", "'x'"), ("integer", "1"), ("boolean", "true"), ("array", "[]"), ("object", "{}")];
+            for (_, literal) in literals.iter().filter(|(kind, _)| *kind != expected["type"]) {
+                let error = load_text(format!("[{section}]\n{key} = {literal}")).unwrap_err();
+                assert!(error.message().starts_with(&format!("'{section}.{key}' must be ")), "{error}");
+                assert_eq!(error.line_column(), Some((2, key.len() + 4)));
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The whole way from a file on disk, an environment and flags to a configuration or a mistake.
+
+mod bounds;
+mod endpoints;
+mod found;
+mod hostile;
+mod mistakes;
+mod remote;
+
+use std::time::Duration;
+
+use aql::{danger::DangerLevel, limits::Limits, policy::Policy, validate::Strictness};
+
+use super::*;
+
+/// Every key of the file, away from its default.
+pub(super) const FULL: &str = include_str!("full.toml");
+
+/// A place with a home, a configuration file and nothing else.
+struct Place {
+    directory: tempfile::TempDir,
+    sources: Sources,
+}
+
+fn place() -> Place {
+    let directory = tempfile::tempdir().unwrap();
+    let sources = Sources { environment: variables(&directory, &[]), ..Sources::default() };
+    Place { directory, sources }
+}
+
+fn variables(directory: &tempfile::TempDir, given: &[(&str, &str)]) -> Environment {
+    let home = [("HOME", "/home/a")];
+    Environment::new(home.iter().chain(given).copied()).in_directory(directory.path())
+}
+
+impl Place {
+    fn file(self, name: &str, text: impl AsRef<[u8]>) -> Self {
+        let path = self.directory.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self
+    }
+
+    fn environment(mut self, given: &[(&str, &str)]) -> Self {
+        self.sources.environment = variables(&self.directory, given);
+        self
+    }
+
+    fn flags(mut self, change: impl FnOnce(&mut Overrides)) -> Self {
+        change(&mut self.sources.flags);
+        self
+    }
+
+    fn config(mut self, path: &str) -> Self {
+        self.sources.file = Some(path.into());
+        self
+    }
+
+    fn load(self) -> Result<Checked, Error> {
+        load(self.sources)
+    }
+}
+
+fn load_text(text: impl AsRef<[u8]>) -> Result<Checked, Error> {
+    place().file("aqueduct.toml", text).load()
+}
+
+/// LREQ-MODE-03 REQ-VALID-12
+#[test]
+fn without_any_source_the_defaults_hold() {
+    let nothing = place().load().unwrap();
+    assert_eq!(nothing.file, None);
+    let empty = load_text("").unwrap();
+    assert!(empty.file.is_some());
+    for checked in [nothing, empty] {
+        let server = &checked.server;
+        assert_eq!(server.http.to_string(), "127.0.0.1:7171");
+        assert_eq!(
+            (server.mode.as_str(), server.profile.name(), server.prefix.as_str()),
+            ("semantic", "crude", "")
+        );
+        assert_eq!(server.strictness, Strictness::Reject);
+        assert_eq!(server.max_concurrent_requests, 256);
+        assert_eq!((server.session_idle.as_secs(), server.shutdown_grace.as_secs()), (1800, 10));
+        assert!(server.allowed_hosts.is_empty() && server.allowed_origins.is_empty() && server.fast_path);
+        assert_eq!(checked.limits, Limits::default());
+        assert_eq!(checked.store.data.to_str(), Some("/home/a/.local/share/aqueduct"));
+        assert_eq!(checked.store.max_database_bytes, None);
+        assert_eq!(checked.policy, Policy::default());
+        assert!(checked.entities.enabled && checked.auth.tokens.is_empty() && checked.warnings.is_empty());
+    }
+}
+
+#[test]
+fn every_key_of_a_full_file_takes_effect() {
+    let checked = load_text(FULL).unwrap();
+    let server = &checked.server;
+    assert_eq!(server.http.to_string(), "[::1]:8080");
+    assert_eq!((server.mode.as_str(), server.profile.name()), ("all", "review"));
+    assert_eq!(server.prefix.as_str(), "github_");
+    assert_eq!(server.strictness, Strictness::Warn);
+    assert_eq!(server.max_concurrent_requests, 8);
+    assert_eq!(server.session_idle, Duration::from_mins(5));
+    assert_eq!(server.shutdown_grace, Duration::from_secs(3));
+    assert_eq!(server.allowed_hosts, ["aqueduct.example.com", "127.0.0.2:8080"]);
+    assert_eq!(server.allowed_origins, ["https://app.example.com:8443", "app://local"]);
+    assert!(!server.fast_path);
+    let limits = serde_json::to_value(checked.limits).unwrap();
+    assert_eq!(
+        limits,
+        serde_json::json!({
+            "max_request_size": 2_097_152, "max_response_size": 3_145_728, "max_string_length": 131_072,
+            "max_array_elements": 500, "max_nesting_depth": 16
+        })
+    );
+    assert_eq!(checked.store.data, checked.file.unwrap().parent().unwrap().join("data"));
+    assert_eq!(checked.store.max_database_bytes, Some(1 << 30));
+    assert!(!checked.entities.enabled);
+    assert_eq!(checked.policy.allow, ["*_item", "introspect"]);
+    assert_eq!(checked.policy.deny, ["delete_*"]);
+    assert_eq!(checked.policy.max_danger, Some(DangerLevel::Reversible));
+    let principals: Vec<_> = checked.auth.tokens.iter().map(|token| token.principal.as_str()).collect();
+    assert_eq!(principals, ["alice", "bob"]);
+    assert_eq!(checked.auth.tokens[0].sha256[..3], [0x2b, 0xd8, 0x06]);
+    assert_eq!(checked.auth.tokens[1].sha256, [0xab; 32]);
+    assert_eq!(checked.warnings.len(), 1);
+}
+
+#[test]
+fn the_full_file_leaves_no_key_out() {
+    fn missing(schema: &serde_json::Value, value: &serde_json::Value, path: &str, found: &mut Vec<String>) {
+        for (key, inner) in schema["properties"].as_object().into_iter().flatten() {
+            let path = format!("{path}.{key}");
+            match value.get(key) {
+                Some(value) => missing(inner, value, &path, found),
+                None => found.push(path),
+            }
+        }
+        if let Some(first) = value.as_array().and_then(|elements| elements.first()) {
+            missing(&schema["items"], first, path, found);
+        }
+        if let (Some(any), Some(table)) = (schema.get("additionalProperties"), value.as_object()) {
+            table.values().take(1).for_each(|value| missing(any, value, path, found));
+        }
+    }
+    let full: serde_json::Value = toml::from_str(FULL).unwrap();
+    let mut found = Vec::new();
+    missing(&schema(), &full, "", &mut found);
+    assert_eq!(found, [""; 0]);
+}
