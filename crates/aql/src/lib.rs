@@ -4,6 +4,7 @@
 //! routed and [validated](validate) against it; [introspection](introspect) and the [tool list](tools) are views
 //! over it; a [`response`] is written once.
 
+pub mod answer_schema;
 pub mod batch;
 pub mod category;
 pub mod danger;
@@ -12,6 +13,7 @@ pub mod error;
 pub mod fields;
 pub mod introspect;
 pub mod limits;
+pub mod lint;
 pub mod merge;
 pub mod name;
 pub mod operation;

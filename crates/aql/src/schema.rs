@@ -32,7 +32,7 @@ pub fn describe(schema: &Value) -> Result<Described, Error> {
     let is_object = schema.get("type").and_then(Value::as_str) == Some("object");
     let params = match properties {
         Some(properties) => reader.fields(properties, &required_names(schema))?,
-        None if is_object => Vec::new(),
+        None if is_object || accepts_anything(schema) => Vec::new(),
         None => return Err(Error::NotAnObject),
     };
     Ok(Described { params, types: reader.types })
@@ -192,7 +192,7 @@ fn accepts_anything(schema: &Value) -> bool {
     match schema {
         Value::Bool(accepts) => *accepts,
         Value::Object(keys) => {
-            keys.keys().all(|key| matches!(key.as_str(), "description" | "default" | "title"))
+            keys.keys().all(|key| matches!(key.as_str(), "$schema" | "description" | "default" | "title"))
         }
         _ => false,
     }

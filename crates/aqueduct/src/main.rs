@@ -69,7 +69,10 @@ impl Configuration {
         self.load_with(self.overrides())
     }
 
-    fn load_with(&self, flags: gateway::config::Overrides) -> Result<gateway::config::Checked, report::Failure> {
+    fn load_with(
+        &self,
+        flags: gateway::config::Overrides,
+    ) -> Result<gateway::config::Checked, report::Failure> {
         let environment = gateway::config::Environment::capture();
         let sources = gateway::config::Sources { file: self.config.clone(), environment, flags };
         let checked = gateway::config::load(sources).map_err(report::Failure::configuration)?;

@@ -33,7 +33,7 @@ pub(crate) fn install() {
 /// Logs to standard error: our own audit lines, warnings of everything, more by `RUST_LOG`.
 pub(crate) fn log() {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,audit=info"));
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,rmcp=error,audit=info"));
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -70,8 +70,8 @@ impl Failure {
 
     pub(crate) fn problems(problems: &gateway::aql::registry::Problems) -> Self {
         let lines: Vec<String> = problems.0.iter().map(|problem| format!("- {problem}")).collect();
-        let diagnostic = MietteDiagnostic::new("the operations cannot be served as they are")
-            .with_help(lines.join("\n"));
+        let diagnostic =
+            MietteDiagnostic::new("the operations cannot be served as they are").with_help(lines.join("\n"));
         Self { code: CONFIGURATION, report: Box::new(Report::new(diagnostic)) }
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Scope, each_described};
-use crate::{error::Error, operation::Operation, param::Param};
+use crate::{error::Error, operation::Operation, param::Param, suggest};
 
 pub(super) fn check(scope: Scope<'_>, params: &Map<String, Value>) -> Result<(), Error> {
     let operation = scope.operation;
@@ -28,5 +28,10 @@ fn present(
     let missing = declared.iter().find(|p| p.required && !given.contains_key(&p.name) && !excused(p));
     let Some(param) = missing else { return Ok(()) };
     let path = if prefix.is_empty() { param.name.clone() } else { format!("{prefix}.{}", param.name) };
-    Err(Error::missing_param(operation.name().as_str(), &path, &param.kind.text, &param.description))
+    let error = Error::missing_param(operation.name().as_str(), &path, &param.kind.text, &param.description);
+    let strays = given.keys().filter(|key| !declared.iter().any(|p| p.name == **key));
+    Err(match suggest::nearest(&param.name, strays.map(String::as_str)) {
+        Some(misspelt) => error.hint(format!("Did you mean '{}' by '{misspelt}'?", param.name)),
+        None => error,
+    })
 }

@@ -76,13 +76,17 @@ fn whole(text: &str, limits: &gateway::aql::limits::Limits) -> Result<Map<String
     } else {
         text.as_bytes().to_vec()
     };
-    scan::arguments(&text, limits)
-        .map_err(|error| Failure::usage(&error.message, "--params takes one JSON object, such as '{\"first\": 5}'"))
+    scan::arguments(&text, limits).map_err(|error| {
+        Failure::usage(&error.message, "--params takes one JSON object, such as '{\"first\": 5}'")
+    })
 }
 
 fn read_pair(pair: &str) -> Result<(String, Value), Failure> {
     let usage = |message: &str| {
-        Failure::usage(message, "write entity_name=Report for text, and priority:=5 or tags:='[\"a\"]' for JSON")
+        Failure::usage(
+            message,
+            "write entity_name=Report for text, and priority:=5 or tags:='[\"a\"]' for JSON",
+        )
     };
     let Some((name, value)) = pair.split_once('=') else {
         return Err(usage(&format!("'{pair}' is no parameter: it has no '='")));

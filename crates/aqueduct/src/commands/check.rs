@@ -44,9 +44,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             .collect();
         report::print(&json!({"file": file, "operations": operations, "findings": findings}).to_string());
     } else {
-        let source = file.map_or_else(|| "defaults; no configuration file".to_owned(), |file| format!("file {file}"));
-        let mut lines = vec![format!("configuration: {source}"), format!("operations: {operations}, all well-formed")];
-        lines.extend(findings.iter().map(|found| format!("- {}: {} [{}]", found.operation, found.message, found.rule)));
+        let source =
+            file.map_or_else(|| "defaults; no configuration file".to_owned(), |file| format!("file {file}"));
+        let mut lines =
+            vec![format!("configuration: {source}"), format!("operations: {operations}, all well-formed")];
+        lines.extend(
+            findings.iter().map(|found| format!("- {}: {} [{}]", found.operation, found.message, found.rule)),
+        );
         report::print(&lines.join("\n"));
     }
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { report::findings() })

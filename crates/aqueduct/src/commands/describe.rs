@@ -28,7 +28,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         [("query".to_owned(), json!("operations")), ("name".to_owned(), json!(arguments.operation))]
             .into_iter()
             .collect();
-    let answer = introspect::answer(&registry, &params, "").map(|answer| answer.to_text()).unwrap_or_default();
+    let answer =
+        introspect::answer(&registry, &params, "").map(|answer| answer.to_text()).unwrap_or_default();
     let answer: Value = serde_json::from_str(&answer).unwrap_or_default();
     let details = answer.pointer("/data/operation").cloned().unwrap_or_default();
     if details.is_null() {
@@ -39,7 +40,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         };
         return Err(Failure::usage(&format!("there is no operation '{}'", arguments.operation), &help));
     }
-    let danger = registry.id(&arguments.operation).and_then(|id| registry.get(id)).map(|op| op.danger().level);
+    let danger =
+        registry.id(&arguments.operation).and_then(|id| registry.get(id)).map(|op| op.danger().level);
     report::print(&if arguments.json {
         details.to_string()
     } else {
@@ -49,11 +51,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 fn readable(details: &Value, danger: &str) -> String {
-    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text =
+        |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut lines = vec![
         text(details, "name"),
         format!("  {}", text(details, "description")),
-        format!("  {} · tool {} · danger {danger}", text(details, "semantic_category"), text(details, "mcpTool")),
+        format!(
+            "  {} · tool {} · danger {danger}",
+            text(details, "semantic_category"),
+            text(details, "mcpTool")
+        ),
         String::new(),
         "Parameters".to_owned(),
     ];
@@ -61,7 +68,8 @@ fn readable(details: &Value, danger: &str) -> String {
         let required = param.get("required") == Some(&Value::Bool(true));
         let mut facts = vec![text(param, "type")];
         facts.push(if required { "required".to_owned() } else { "optional".to_owned() });
-        let constraints = ["default", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "format"];
+        let constraints =
+            ["default", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "format"];
         for key in constraints {
             if let Some(value) = param.get(key) {
                 facts.push(format!("{key} {value}"));

@@ -43,7 +43,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::trouble("no runtime could be started", &error.to_string()))?;
     let served = runtime.block_on(async {
         let app = app::open(&config).map_err(|error| Failure::app(error, &config.store.data))?;
-        let result = if arguments.stdio { on_stdio(&config, &app).await } else { on_http(&config, &app).await };
+        let result =
+            if arguments.stdio { on_stdio(&config, &app).await } else { on_http(&config, &app).await };
         app.close().await;
         result
     });
@@ -67,8 +68,7 @@ async fn on_http(config: &Checked, app: &app::App) -> Result<(), Failure> {
         Failure::trouble(&format!("cannot serve at {address}: {error}"), help)
     };
     let gateway = std::sync::Arc::clone(&app.gateway);
-    let server =
-        http::Server::bind(address, gateway, app::http_options(config)).await.map_err(unusable)?;
+    let server = http::Server::bind(address, gateway, app::http_options(config)).await.map_err(unusable)?;
     let address = server.address().map_err(unusable)?;
     report::print(&welcome(config, app, &format!("http://{address}/mcp")));
     server.serve(stop_signal()).await.map_err(unusable)
@@ -78,7 +78,8 @@ fn welcome(config: &Checked, app: &app::App, url: &str) -> String {
     let surface = app.gateway.surface();
     let registry = surface.registry();
     let tools: Vec<&str> = registry.tools().iter().map(|tool| tool.name.as_str()).collect();
-    let program = std::env::current_exe().map_or_else(|_| "aqueduct".to_owned(), |path| path.display().to_string());
+    let program =
+        std::env::current_exe().map_or_else(|_| "aqueduct".to_owned(), |path| path.display().to_string());
     let over_http = json!({"mcpServers": {"aqueduct": {"type": "http", "url": url}}});
     let over_stdio = json!({"mcpServers": {"aqueduct": {"command": program, "args": ["serve", "--stdio"]}}});
     format!(

@@ -169,7 +169,7 @@ pub(crate) fn read(bytes: &[u8]) -> Frame<'_> {
         return Frame::Refused(reply::error(id.unwrap_or("null"), reply::INVALID_REQUEST, message));
     }
     match (envelope.method.as_deref(), id, envelope.params) {
-        (Some("tools/call"), Some(id), Some(params)) => tool_call(id, params),
+        (Some("tools/call"), Some(id), params) => tool_call(id, params.map_or("", RawValue::get)),
         (Some("notifications/cancelled"), None, Some(params)) => {
             match object::<CancelParams<'_>>(params.get()) {
                 Some(params) => Frame::Cancelled(params.request_id.get()),
@@ -186,16 +186,18 @@ pub(crate) fn read(bytes: &[u8]) -> Frame<'_> {
     }
 }
 
-fn tool_call<'a>(id: &'a str, params: &'a RawValue) -> Frame<'a> {
-    let Some(params) = object::<CallParams<'a>>(params.get()) else {
-        // Without a readable name there is nothing to call; the library says what is wrong with it.
-        return Frame::Request { id, opens: Opens::Nothing };
+fn tool_call<'a>(id: &'a str, params: &'a str) -> Frame<'a> {
+    let Some(params) = object::<CallParams<'a>>(params) else {
+        let message = "tools/call needs an object with the tool's 'name'";
+        return Frame::Refused(reply::error(id, reply::INVALID_PARAMS, message));
     };
     let meta = match params.meta {
         None => Meta::default(),
         Some(meta) => match object(meta.get()) {
             Some(meta) => meta,
-            None => return Frame::Request { id, opens: Opens::Nothing },
+            None => {
+                return Frame::Refused(reply::error(id, reply::INVALID_PARAMS, "'_meta' must be an object"));
+            }
         },
     };
     let plain = meta.progress_token.is_none()
@@ -261,6 +263,12 @@ mod tests {
             (b"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", -32600),
             (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ping\"}", -32600),
             (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", -32600),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}", -32602),
+            (
+                b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"arguments\":{}}}",
+                -32602,
+            ),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":[\"t\"]}", -32602),
         ] {
             let reply = refused(read(bytes));
             assert_eq!(reply["error"]["code"], code, "{}", String::from_utf8_lossy(bytes));

@@ -7,7 +7,7 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-        ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
+        ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ProtocolVersion,
         ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
     },
     service::RequestContext,
@@ -61,13 +61,16 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let surface = self.gateway.surface();
         let mut result =
             ListToolsResult::with_all_items(surface.registry().tools().iter().map(tool).collect());
-        result.ttl_ms = Some(TOOL_LIST_TTL_MS);
-        result.cache_scope = Some(CacheScope::Private);
+        // Earlier revisions have no such hints.
+        if context.protocol_version().is_some_and(|version| version == ProtocolVersion::V_2026_07_28) {
+            result.ttl_ms = Some(TOOL_LIST_TTL_MS);
+            result.cache_scope = Some(CacheScope::Private);
+        }
         Ok(result)
     }
 
