@@ -29,7 +29,7 @@ struct Nothing {}
 
 #[derive(Deserialize, JsonSchema)]
 struct Echo {
-    /// What to say back
+    /// The words to say back
     message: String,
     /// How loud, from 1 to 10
     #[schemars(range(min = 1, max = 10))]

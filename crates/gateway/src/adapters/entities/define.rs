@@ -13,7 +13,7 @@ const ENTITY_TYPES: [&str; 4] = ["resource", "item", "config", "workflow"];
 const NAME_PATTERN: &str = "^[a-zA-Z][a-zA-Z0-9_-]*$";
 
 fn entity_id() -> Param {
-    Param::new("entity_id", "string", "The id that create_entity gave").required()
+    Param::new("entity_id", "string", "The id made by create_entity").required()
 }
 
 fn entity_name() -> Param {
@@ -44,7 +44,7 @@ fn metadata() -> Param {
 }
 
 fn relationship() -> Param {
-    Param::new("relationship", "string", "What the relation means, such as depends_on")
+    Param::new("relationship", "string", "The meaning of the relation, such as depends_on")
         .length(1, 50)
         .pattern("^[a-z][a-z0-9_]*$")
 }
@@ -121,7 +121,7 @@ pub fn types() -> Vec<Type> {
             "Relation",
             "A directed relation between two entities",
             vec![
-                Param::new("relation_id", "string", "The id that create_relation gave").required(),
+                Param::new("relation_id", "string", "The id made by create_relation").required(),
                 Param::new("from_entity_id", "string", "Where it starts").required(),
                 Param::new("to_entity_id", "string", "Where it ends").required(),
                 relationship().required(),
@@ -285,7 +285,7 @@ pub(super) fn create_relation() -> Operation {
 
 pub(super) fn delete_relation() -> Operation {
     Operation::new(Category::Delete, "delete_relation", "Remove a relation; its entities stay")
-        .param(Param::new("relation_id", "string", "The id that create_relation gave").required())
+        .param(Param::new("relation_id", "string", "The id made by create_relation").required())
         .param(shared::dry_run())
         .returns("DeletedRelation", "What was removed")
         .example("Delete a relation", json!({"relation_id": "0198c0de-0000-7000-8000-000000000002"}))
