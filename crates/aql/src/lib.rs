@@ -12,6 +12,7 @@ pub mod error;
 pub mod fields;
 pub mod introspect;
 pub mod limits;
+pub mod lint;
 pub mod merge;
 pub mod name;
 pub mod operation;

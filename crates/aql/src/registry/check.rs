@@ -157,6 +157,7 @@ impl Context<'_> {
         let (Ok(name), Some(category)) = (name, category) else { return None };
         let family = self.family(&given, &name, category, report)?;
         let danger = danger(&given, category);
+        let danger_declared = given.dangerous || given.danger.is_some();
         let params = self.params(&given, category, &danger, report);
         let returns = self.returns(&given, report)?;
         let selection = given.selection.as_ref().and_then(|selection| self.selection(selection, report));
@@ -172,6 +173,7 @@ impl Context<'_> {
             returns,
             examples: given.examples,
             danger,
+            danger_declared,
             deprecated: given.deprecated,
             selection,
             server: given.server,
