@@ -2,7 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::{error::Code, limits::Limits, request::Entry, response::Answer};
+use crate::{
+    error::{Code, Error},
+    limits::{self, Limits},
+    request::Entry,
+    response::Answer,
+};
 
 /// Collects the results of a batch while it runs.
 #[derive(Debug, Default)]
@@ -59,8 +64,19 @@ impl Batch {
             out.extend_from_slice(format!(",\"pending_operations\":{}", Value::Array(pending)).as_bytes());
         }
         out.extend_from_slice(format!(",\"summary\":{summary}}}").as_bytes());
-        Answer::from_json(out).within(limits)
+        within(Answer::from_json(out), limits)
     }
+}
+
+/// Replaces a batch's answer over the response limit. The closed schema of its failures has no room for details.
+fn within(answer: Answer, limits: &Limits) -> Answer {
+    let (size, allowed) = (answer.size(), limits.max_response_size());
+    if size <= allowed {
+        return answer;
+    }
+    let mut error = Error::too_large(&limits::RESPONSE_SIZE, allowed, size);
+    error.details.clear();
+    Answer::bare_failure(&error)
 }
 
 /// What the caller sent, so that it can be sent again behind the halted call.
@@ -82,11 +98,7 @@ mod tests {
     use serde_json::Map;
 
     use super::*;
-    use crate::{
-        error::Error,
-        request::Request,
-        response::{Answer, Data},
-    };
+    use crate::{request::Request, response::Data};
 
     fn entries(given: Value) -> Vec<Entry> {
         let arguments: Map<String, Value> = [("operations".to_owned(), given)].into_iter().collect();

@@ -123,15 +123,53 @@ pub struct Param {
     pub nullable: bool,
 }
 
-/// A type of the adapter's own.
+/// A type of the adapter's own, written as introspection shows it.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "WrittenType")]
 pub struct Type {
     pub name: String,
-    #[serde(default)]
     pub description: String,
-    #[serde(flatten)]
     pub shape: Shape,
+}
+
+/// A type as written: the keys of every kind, of which only its own may be there. Flattening the shape instead would
+/// make either every key unknown or none.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenType {
+    name: String,
+    kind: String,
+    #[serde(default)]
+    description: String,
+    values: Option<Vec<String>>,
+    fields: Option<Vec<Param>>,
+    members: Option<Vec<String>>,
+}
+
+impl TryFrom<WrittenType> for Type {
+    type Error = String;
+
+    fn try_from(written: WrittenType) -> Result<Self, String> {
+        let WrittenType { name, kind, description, values, fields, members } = written;
+        let shape = match (kind.as_str(), values, fields, members) {
+            ("enum", Some(values), None, None) => Shape::Enum { values },
+            ("object", None, Some(fields), None) => Shape::Object { fields },
+            ("union", None, None, Some(members)) => Shape::Union { members },
+            ("scalar", None, None, None) => Shape::Scalar,
+            ("enum" | "object" | "union" | "scalar", ..) => {
+                return Err(format!(
+                    "type '{name}' has other keys than its kind '{kind}': an enum has 'values', an object 'fields', \
+                     a union 'members', a scalar none of them"
+                ));
+            }
+            _ => {
+                return Err(format!(
+                    "type '{name}' has the kind '{kind}', not enum, object, union or scalar"
+                ));
+            }
+        };
+        Ok(Self { name, description, shape })
+    }
 }
 
 /// What a type is made of.

@@ -129,7 +129,7 @@ impl Error {
 
     #[must_use]
     pub fn missing_param(operation: &str, name: &str, expected: &str, description: &str) -> Self {
-        let expected = if description.is_empty() {
+        let expected = if description.is_empty() || reads_like_a_leak(description) {
             expected.to_owned()
         } else {
             format!("{expected} ({})", description.trim_end_matches('.'))
@@ -212,6 +212,31 @@ impl Error {
     pub fn with_operation(self, operation: &str) -> Self {
         if operation.is_empty() { self } else { self.with("operation", operation) }
     }
+}
+
+/// Whether an author's words would make a message look as if it showed the inside of a program: a word ending in "at"
+/// before another one is how a stack frame begins. Such a description stays in introspection and out of messages.
+fn reads_like_a_leak(text: &str) -> bool {
+    const MARKS: [&str; 14] = [
+        "typeerror",
+        "referenceerror",
+        "syntaxerror",
+        "/src/",
+        "/node_modules/",
+        "/home/",
+        ".ts:",
+        ".js:",
+        ".rs:",
+        "::",
+        "panicked",
+        "unwrap",
+        "serde",
+        "backtrace",
+    ];
+    let text = text.to_ascii_lowercase();
+    let mut words = text.split_whitespace();
+    words.next_back();
+    words.any(|word| word.ends_with("at")) || MARKS.iter().any(|mark| text.contains(mark))
 }
 
 /// JSON's own name for the type of a value, as errors print it.

@@ -247,7 +247,7 @@ fn category_against_name(operation: &Operation) -> Option<Advice> {
 fn undeclared_danger(operation: &Operation) -> Option<Advice> {
     const SERIOUS_WORDS: [&str; 7] = ["bulk", "truncate", "all", "wipe", "drop", "destroy", "purge"];
     const SERIOUS_PHRASES: [&str; 4] = ["irreversib", "permanent", "cannot be undone", "can not be undone"];
-    if false || !operation.category().is_mutating() {
+    if operation.danger_declared || !operation.category().is_mutating() {
         return None;
     }
     let name = operation.name().as_str();

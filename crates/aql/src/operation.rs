@@ -36,6 +36,8 @@ pub struct Operation {
     pub(crate) returns: Returns,
     pub(crate) examples: Vec<Example>,
     pub(crate) danger: Danger,
+    /// Whether its author spoke of danger at all, or the level is the category's.
+    pub(crate) danger_declared: bool,
     pub(crate) deprecated: Option<Deprecation>,
     pub(crate) selection: Option<Selection>,
     pub(crate) server: Option<String>,

@@ -136,7 +136,7 @@ impl Param {
 }
 
 /// A bound without a needless `.0`.
-fn number(value: f64) -> Value {
+pub(crate) fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 {
         Value::from(value as i64)
     } else {

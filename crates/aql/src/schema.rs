@@ -86,7 +86,7 @@ impl<'a> Reader<'a> {
             return Ok(param);
         }
         let kind = plain_type(schema).ok_or_else(|| Error::Unsupported(name.to_owned()))?;
-        param.kind = Some(kind.to_owned());
+        param.kind = Some(kind);
         param.allowed = schema.get("enum").and_then(Value::as_array).cloned().unwrap_or_default();
         param.allowed.extend(schema.get("const").cloned());
         param.minimum = number(schema, "minimum");
@@ -198,14 +198,18 @@ fn accepts_anything(schema: &Value) -> bool {
     }
 }
 
-fn plain_type(schema: &Value) -> Option<&'static str> {
+/// The type a schema names, or all of them joined where it names several.
+fn plain_type(schema: &Value) -> Option<String> {
     const PLAIN: [&str; 6] = ["string", "integer", "number", "boolean", "object", "array"];
-    let name = match schema.get("type") {
-        Some(Value::String(name)) => name.as_str(),
-        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).find(|name| *name != "null")?,
+    let names: Vec<&str> = match schema.get("type") {
+        Some(Value::String(name)) => vec![name],
+        Some(Value::Array(names)) => {
+            names.iter().filter_map(Value::as_str).filter(|n| *n != "null").collect()
+        }
         _ => return None,
     };
-    PLAIN.into_iter().find(|plain| *plain == name)
+    let known = !names.is_empty() && names.iter().all(|name| PLAIN.contains(name));
+    known.then(|| names.join(" | "))
 }
 
 /// The values of an enum without data, written as `enum` or, with documented variants, as `oneOf` constants.
@@ -241,7 +245,8 @@ mod tests {
                 "days": {"type": ["integer", "null"], "format": "uint8", "minimum": 0, "maximum": 255},
                 "unit": {"anyOf": [{"$ref": "#/$defs/Unit"}, {"type": "null"}]},
                 "tags": {"type": "array", "items": {"type": "string"}},
-                "since": {"type": "string", "format": "date-time"}
+                "since": {"type": "string", "format": "date-time"},
+                "id": {"type": ["string", "integer"]}
             },
             "required": ["city"],
             "$defs": {"Unit": {"oneOf": [
@@ -254,6 +259,7 @@ mod tests {
         assert_eq!(by_name("days").format, None, "a number's width is no format to enforce");
         assert!(by_name("days").nullable && by_name("days").maximum == Some(255.0));
         assert_eq!(by_name("unit").kind.as_deref(), Some("Unit"));
+        assert_eq!(by_name("id").kind.as_deref(), Some("string | integer"));
         assert_eq!(by_name("since").format.as_deref(), Some("date-time"));
         assert_eq!(by_name("tags").items.as_ref().unwrap().kind.as_deref(), Some("string"));
         assert!(

@@ -7,7 +7,7 @@ use crate::{
     operation::Operation,
     policy::Decision,
     profile::{Family, Mode},
-    registry::{Endpoint, Registry},
+    registry::{Endpoint, INTROSPECT, Registry},
 };
 
 /// One MCP tool.
@@ -46,11 +46,9 @@ fn family_tool(registry: &Registry, index: usize, family: &Family) -> Tool {
         .filter(|(operation, decision)| operation.family == index && **decision == Decision::Allow)
         .map(|(operation, _)| operation)
         .collect();
-    let categories: Vec<Category> = if family.categories.is_empty() {
-        Category::ALL.into_iter().filter(|c| members.iter().any(|op| op.category == *c)).collect()
-    } else {
-        family.categories.clone()
-    };
+    // What was named into the family counts as well: hints that say less than its riskiest member would be lies.
+    let has = |c: &Category| family.categories.contains(c) || members.iter().any(|op| op.category == *c);
+    let categories: Vec<Category> = Category::ALL.into_iter().filter(has).collect();
     Tool {
         name: format!("{}mcp_aql_{}", registry.prefix.as_str(), family.name),
         description: family_description(registry, family, &categories, &members),
@@ -79,14 +77,16 @@ fn family_description(
     if let Some(example) = members.iter().find_map(|op| quick_start(op)) {
         lines.push(format!("Quick start: {example}"));
     }
-    if categories == [Category::Read] {
+    let is_introspect = |op: &Operation| op.name().as_str() == INTROSPECT;
+    if members.iter().any(|op| is_introspect(op)) {
         lines.push(format!("Discover all operations and parameters: {LIST_ALL}"));
     } else {
         let name = members.first().map_or("NAME", |op| op.name().as_str());
-        let tool = registry.id(crate::registry::INTROSPECT).and_then(|id| registry.get(id));
-        let through = tool.map(|op| registry.tool_name(op)).unwrap_or_default();
+        let through =
+            registry.operations.iter().find(|op| is_introspect(op)).map(|op| registry.tool_name(op));
         lines.push(format!(
-            "Discover parameters (through {through}): {{ operation: \"introspect\", params: {{ query: \"operations\", name: \"{name}\" }} }}"
+            "Discover parameters (through {}): {{ operation: \"introspect\", params: {{ query: \"operations\", name: \"{name}\" }} }}",
+            through.unwrap_or_default()
         ));
     }
     lines.join("\n")
@@ -154,8 +154,7 @@ fn effect(category: Category) -> &'static str {
 fn quick_start(operation: &Operation) -> Option<String> {
     const EXAMPLE_CHARS_MAX: usize = 160;
     let example = operation.examples.first().map(|example| operation.example_request(example).to_string())?;
-    (operation.name().as_str() != crate::registry::INTROSPECT && example.len() <= EXAMPLE_CHARS_MAX)
-        .then_some(example)
+    (operation.name().as_str() != INTROSPECT && example.len() <= EXAMPLE_CHARS_MAX).then_some(example)
 }
 
 /// The same for every tool: what can be called is found by introspection, not in schemas.
@@ -165,7 +164,7 @@ fn input_schema() -> Value {
         "properties": {
             "operation": {"type": "string", "description": "Operation name", "x-mcp-header": "Operation"},
             "params": {"type": "object", "additionalProperties": true},
-            "operations": {"type": "array", "description": "Batch instead: [{operation, params}]", "items": {"type": "object"}}
+            "operations": {"type": "array", "description": "Batch instead: [{operation, params}], all of this tool", "items": {"type": "object"}}
         },
         "required": ["operation"],
         "additionalProperties": true

@@ -27,7 +27,7 @@ pub fn definition() -> Operation {
             Param::new(
                 "query",
                 "string",
-                "The kind of thing to introspect; 'danger' tells danger levels and their reasons",
+                "Which list to read; 'danger' tells danger levels and their reasons",
             )
             .required()
             .allowed(&["operations", "types", "danger"]),

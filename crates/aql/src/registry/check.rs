@@ -2,6 +2,8 @@
 
 use std::{collections::HashMap, fmt};
 
+use serde_json::{Map, Value, json};
+
 use super::{
     Builder, RESERVED, Registry,
     param::{self, Declared},
@@ -34,7 +36,7 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} {}", self.subject, self.field, self.message)
+        write!(f, "{}: '{}' {}", self.subject, self.field, self.message)
     }
 }
 
@@ -157,6 +159,7 @@ impl Context<'_> {
         let (Ok(name), Some(category)) = (name, category) else { return None };
         let family = self.family(&given, &name, category, report)?;
         let danger = danger(&given, category);
+        let danger_declared = given.dangerous || given.danger.is_some();
         let params = self.params(&given, category, &danger, report);
         let returns = self.returns(&given, report)?;
         let selection = given.selection.as_ref().and_then(|selection| self.selection(selection, report));
@@ -172,13 +175,14 @@ impl Context<'_> {
             returns,
             examples: given.examples,
             danger,
+            danger_declared,
             deprecated: given.deprecated,
             selection,
             server: given.server,
             signature,
         };
         if operation.examples.is_empty() {
-            operation.examples = vec![sample(&operation)];
+            operation.examples = self.sample(&operation).into_iter().collect();
         }
         self.check_calls(&operation, report);
         Some(operation)
@@ -229,7 +233,7 @@ impl Context<'_> {
         for param in &all {
             let mut param = param.clone();
             if category == Category::Update && param.name == shared::INPUT {
-                self.complete_input(given, &mut param);
+                self.complete_input(given, &mut param, report);
             }
             let Some(param) = param::freeze(&param, self.declared, &self.subject, true, report) else {
                 continue;
@@ -239,21 +243,55 @@ impl Context<'_> {
             }
             frozen.push(param);
         }
+        for param in &frozen {
+            let clash = |alias: &&String| {
+                let meant = |p: &&Param| p.name == **alias || p.aliases.contains(alias);
+                frozen.iter().filter(meant).count() > 1 || param.name == **alias
+            };
+            if let Some(alias) = param.aliases.iter().find(clash) {
+                let field = format!("params.{}.aliases", param.name);
+                report.add(&self.subject, &field, &format!("holds '{alias}', which has a meaning already"));
+            }
+        }
         frozen
     }
 
     /// An UPDATE's `input` is a required object, and its description says what stands in it and what cannot.
-    fn complete_input(&self, given: &define::Operation, input: &mut define::Param) {
-        input.required = true;
-        if input.kind.is_none() {
-            input.kind = Some("object".to_owned());
+    fn complete_input(&self, given: &define::Operation, input: &mut define::Param, report: &mut Report) {
+        (input.required, input.unless, input.nullable) = (true, None, false);
+        let kind = input.kind.replace("object".to_owned()).unwrap_or_else(|| "object".to_owned());
+        match self.declared.get(&kind) {
+            Some((_, define::Type { shape: define::Shape::Object { .. }, .. })) => {
+                input.fields_of.get_or_insert(kind);
+            }
+            _ if kind == "object" => {}
+            _ => report.add(&self.subject, "params.input.type", "must be an object: the fields to change"),
         }
+        if let Some(type_name) = input.fields_of.clone() {
+            self.describe_input(given, &type_name, input, report);
+        }
+        input.description.push_str(
+            ". Objects merge by key, arrays and scalars replace, null removes the field, absent fields stay",
+        );
+    }
+
+    fn describe_input(
+        &self,
+        given: &define::Operation,
+        type_name: &str,
+        input: &mut define::Param,
+        report: &mut Report,
+    ) {
         let fields_named = |name: &str| match self.declared.get(name) {
             Some((_, define::Type { shape: define::Shape::Object { fields }, .. })) => fields.as_slice(),
             _ => &[],
         };
-        let Some(type_name) = input.fields_of.clone() else { return };
-        let names: Vec<&str> = fields_named(&type_name).iter().map(|f| f.name.as_str()).collect();
+        let names: Vec<&str> = fields_named(type_name).iter().map(|f| f.name.as_str()).collect();
+        let mut identifiers = given.params.iter().filter(|p| p.required && p.name != shared::INPUT);
+        if let Some(identifier) = identifiers.find(|p| names.contains(&p.name.as_str())) {
+            let message = format!("holds the identifier '{}', which stands beside it", identifier.name);
+            report.add(&self.subject, "params.input", &message);
+        }
         let kept: Vec<&str> = fields_named(&given.returns.type_name)
             .iter()
             .map(|field| field.name.as_str())
@@ -263,9 +301,6 @@ impl Context<'_> {
         if !kept.is_empty() {
             input.description.push_str(&format!(". Read-only: {}", kept.join(", ")));
         }
-        input.description.push_str(
-            ". Objects merge by key, arrays and scalars replace, null removes the field, absent fields stay",
-        );
     }
 
     fn returns(&self, given: &define::Operation, report: &mut Report) -> Option<Returns> {
@@ -307,16 +342,26 @@ impl Context<'_> {
                 report.add(&self.subject, &field, &format!("would be refused: {}", error.message));
             }
         }
-        let Some(example) = operation.examples.first() else { return };
         for param in &operation.params {
             let Some(default) = &param.default else { continue };
-            let mut params = example.params.clone();
-            params.insert(param.name.clone(), default.clone());
-            if let Err(error) = validate::validate(self.types, operation, params, Strictness::Reject) {
+            // Alone, so that no other parameter's fault is taken for the default's.
+            let alone = Operation { params: vec![param.clone()], ..operation.clone() };
+            let params = [(param.name.clone(), default.clone())].into_iter().collect();
+            if let Err(error) = validate::validate(self.types, &alone, params, Strictness::Reject) {
                 let field = format!("params.{}.default", param.name);
                 report.add(&self.subject, &field, &format!("would be refused: {}", error.message));
             }
         }
+    }
+
+    /// An example made from the required parameters alone, where the author gave none. No example is better than
+    /// one that would be refused, as where a pattern leaves no value to guess.
+    fn sample(&self, operation: &Operation) -> Option<define::Example> {
+        let required = operation.params.iter().filter(|param| param.required);
+        let params: Map<String, Value> =
+            required.map(|param| (param.name.clone(), sample_value(self.types, param, 0))).collect();
+        validate::validate(self.types, operation, params.clone(), Strictness::Reject).ok()?;
+        Some(define::Example { description: format!("Call {}", operation.name), params })
     }
 }
 
@@ -337,32 +382,44 @@ fn describe(given: &define::Operation) -> String {
     format!("Deprecated{advice}. {}", given.description)
 }
 
-/// An example made from the required parameters alone, where the author gave none.
-fn sample(operation: &Operation) -> define::Example {
-    let required = operation.params.iter().filter(|param| param.required);
-    let params = required.map(|param| (param.name.clone(), sample_value(param))).collect();
-    define::Example { description: format!("Call {}", operation.name), params }
-}
+/// Types may contain themselves; a guessed value does not.
+const SAMPLE_DEPTH_MAX: usize = 4;
 
-fn sample_value(param: &Param) -> serde_json::Value {
-    use serde_json::{Value, json};
+fn sample_value(types: &Types, param: &Param, depth: usize) -> Value {
     if let Some(value) = param.default.as_ref().or_else(|| param.allowed.first()) {
         return value.clone();
     }
     let text = param.kind.text.split(" | ").next().unwrap_or_default();
     match text {
-        "number" | "integer" => json!(param.minimum.or(param.maximum).map_or(1, |bound| bound as i64)),
+        "integer" => {
+            json!(param.minimum.map(f64::ceil).or(param.maximum.map(f64::floor)).unwrap_or(1.0) as i64)
+        }
+        "number" => crate::param::number(param.minimum.or(param.maximum).unwrap_or(1.0)),
         "boolean" => Value::Bool(true),
-        "string" => match param.format.map(validate::Format::as_str) {
-            Some("date") => json!("2026-02-04"),
-            Some("date-time") => json!("2026-02-04T10:30:00Z"),
-            Some("uuid") => json!("123e4567-e89b-12d3-a456-426614174000"),
-            Some("uri") => json!("https://example.com/"),
-            Some("email") => json!("someone@example.com"),
-            Some("base64") => json!("SGVsbG8="),
-            _ => json!("example"),
-        },
+        "string" => sample_text(param).into(),
         text if text == "array" || text.ends_with("[]") => json!([]),
-        _ => json!({}),
+        _ if depth >= SAMPLE_DEPTH_MAX => json!({}),
+        _ => {
+            let fields = param.record().and_then(|id| types.fields(id)).unwrap_or_default();
+            let required = fields.iter().filter(|field| field.required);
+            required.map(|field| (field.name.clone(), sample_value(types, field, depth + 1))).collect()
+        }
     }
+}
+
+fn sample_text(param: &Param) -> String {
+    let text = match param.format.map(validate::Format::as_str) {
+        Some("date") => "2026-02-04",
+        Some("date-time") => "2026-02-04T10:30:00Z",
+        Some("uuid") => "123e4567-e89b-12d3-a456-426614174000",
+        Some("uri") => "https://example.com/",
+        Some("email") => "someone@example.com",
+        Some("base64") => "SGVsbG8=",
+        _ => {
+            // No clamp: it would panic on bounds that contradict each other.
+            let length = 7.max(param.min_length.unwrap_or(0)).min(param.max_length.unwrap_or(usize::MAX));
+            return "example".chars().cycle().take(length).collect();
+        }
+    };
+    text.to_owned()
 }

@@ -81,8 +81,8 @@ pub(super) fn freeze(
             let kind = read_kind(text, declared);
             if kind.is_none() {
                 let expected =
-                    "is neither string, number, integer, boolean, object, array nor a declared type";
-                report.add(subject, &field("type"), &format!("'{text}' {expected}"));
+                    "which is neither string, number, integer, boolean, object, array nor a declared type";
+                report.add(subject, &field("type"), &format!("says '{text}', {expected}"));
             }
             kind
         }
@@ -90,7 +90,11 @@ pub(super) fn freeze(
     let pattern = given.pattern.as_ref().and_then(|pattern| match Regex::new(pattern) {
         Ok(regex) => Some(regex),
         Err(_) => {
-            report.add(subject, &field("pattern"), &format!("'{pattern}' is no regular expression"));
+            report.add(
+                subject,
+                &field("pattern"),
+                &format!("holds '{pattern}', which is no regular expression"),
+            );
             None
         }
     });
@@ -100,7 +104,7 @@ pub(super) fn freeze(
             report.add(
                 subject,
                 &field("format"),
-                &format!("'{name}' is not enforced, so it cannot be published"),
+                &format!("names '{name}', which is not enforced and so cannot be published"),
             );
         }
         format
@@ -108,14 +112,23 @@ pub(super) fn freeze(
     let fields_of = given.fields_of.as_ref().and_then(|name| match declared.get(name) {
         Some((id, define::Type { shape: define::Shape::Object { .. }, .. })) => Some(*id),
         _ => {
-            report.add(subject, &field("fields_of"), &format!("'{name}' is no declared object type"));
+            report.add(
+                subject,
+                &field("fields_of"),
+                &format!("names '{name}', which is no declared object type"),
+            );
             None
         }
     });
+    let element = given.items.as_deref().cloned().or_else(|| declared_element(given, declared));
     let items =
-        given.items.as_ref().and_then(|item| freeze(item, declared, subject, false, report)).map(Box::new);
+        element.as_ref().and_then(|item| freeze(item, declared, subject, false, report)).map(Box::new);
     let kind = kind?;
     let mut allowed = given.allowed.clone();
+    if allowed.is_empty() && kind.shapes.len() > 1 && kind.shapes.contains(&Shape::Enum) {
+        let message = "joins an enum with other types, which cannot be enforced; list the values in 'enum'";
+        report.add(subject, &field("type"), message);
+    }
     if allowed.is_empty()
         && let Some((_, define::Type { shape: define::Shape::Enum { values }, .. })) =
             declared.get(&kind.text)
@@ -146,6 +159,13 @@ pub(super) fn freeze(
     })
 }
 
+/// The elements of `Item[]`, so that a declared type is enforced and shown inside an array as it is outside.
+fn declared_element(given: &define::Param, declared: &Declared<'_>) -> Option<define::Param> {
+    let mut elements = given.kind.as_deref()?.split(" | ").filter_map(|part| part.strip_suffix("[]"));
+    let element = elements.find(|text| declared.get(text.trim_end_matches("[]")).is_some())?;
+    Some(define::Param::new("item", element, ""))
+}
+
 /// The description, with what else a caller must know before it writes the parameter.
 fn describe(given: &define::Param) -> String {
     let mut description = String::new();
@@ -160,6 +180,12 @@ fn describe(given: &define::Param) -> String {
     }
     if given.format.as_deref() == Some("date") && !description.contains("UTC") {
         description.push_str(" (a day in UTC)");
+    }
+    if given.nullable && !description.contains("null") {
+        description.push_str(" (null means no value)");
+    }
+    if let Some(fields) = given.fields_of.as_ref().filter(|fields| !description.contains(fields.as_str())) {
+        description.push_str(&format!(" (an object of type {fields})"));
     }
     let camel: Vec<&str> = given.aliases.iter().map(String::as_str).filter(|a| !a.starts_with('_')).collect();
     if !camel.is_empty() {

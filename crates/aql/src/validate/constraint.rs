@@ -1,6 +1,6 @@
 //! Values keep the bounds that introspection publishes for them.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::{Scope, each_described};
 use crate::{
@@ -11,11 +11,11 @@ use crate::{
 pub(super) fn check(scope: Scope<'_>, params: &Map<String, Value>) -> Result<(), Error> {
     each_described(scope, &scope.operation.params, params, &mut |path, param, value| {
         if !param.allowed.is_empty() && !value.is_null() {
-            allowed(path, param, value)?;
+            allowed(scope, path, param, value)?;
         }
         match value {
             Value::String(text) => string(path, param, text),
-            Value::Number(number) => within(path, param, number.as_f64().unwrap_or(f64::NAN)),
+            Value::Number(number) => within(scope, path, param, number),
             Value::Object(_) | Value::Array(_) if !param.nul_safe && param.record().is_none() => {
                 free_form(path, param, value)
             }
@@ -24,7 +24,7 @@ pub(super) fn check(scope: Scope<'_>, params: &Map<String, Value>) -> Result<(),
     })
 }
 
-fn allowed(path: &str, param: &Param, value: &Value) -> Result<(), Error> {
+fn allowed(scope: Scope<'_>, path: &str, param: &Param, value: &Value) -> Result<(), Error> {
     if param.allowed.contains(value) {
         return Ok(());
     }
@@ -34,14 +34,15 @@ fn allowed(path: &str, param: &Param, value: &Value) -> Result<(), Error> {
         .with("allowed_values", param.allowed.clone());
     let names = param.allowed.iter().filter_map(Value::as_str);
     let near = value.as_str().and_then(|given| crate::suggest::nearest(given, names));
-    let error = if param.sensitive { error } else { error.with("value", value.clone()) };
+    let error = if scope.hides(path, param) { error } else { error.with("value", value.clone()) };
     Err(match near {
         Some(near) => error.hint(format!("Did you mean '{near}'?")),
         None => error,
     })
 }
 
-fn within(path: &str, param: &Param, number: f64) -> Result<(), Error> {
+fn within(scope: Scope<'_>, path: &str, param: &Param, given: &Number) -> Result<(), Error> {
+    let number = given.as_f64().unwrap_or(f64::NAN);
     let low = param.minimum.is_some_and(|minimum| number < minimum);
     let high = param.maximum.is_some_and(|maximum| number > maximum);
     if !low && !high {
@@ -57,10 +58,10 @@ fn within(path: &str, param: &Param, number: f64) -> Result<(), Error> {
         Error::new(Code::OutOfRange, format!("Parameter '{path}' must be {bounds}")).with("param_name", path);
     for (key, bound) in [("minimum", param.minimum), ("maximum", param.maximum)] {
         if let Some(bound) = bound {
-            error = error.with(key, bound);
+            error = error.with(key, crate::param::number(bound));
         }
     }
-    Err(if param.sensitive { error } else { error.with("value", number) })
+    Err(if scope.hides(path, param) { error } else { error.with("value", given.clone()) })
 }
 
 fn string(path: &str, param: &Param, text: &str) -> Result<(), Error> {

@@ -48,7 +48,10 @@ impl Format {
         match self {
             Self::Date => text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok(),
             Self::DateTime => {
-                text.as_bytes().get(10) == Some(&b'T') && text.parse::<jiff::Timestamp>().is_ok()
+                // What jiff reads beyond ISO 8601: a zone's name in brackets.
+                text.as_bytes().get(10) == Some(&b'T')
+                    && !text.contains('[')
+                    && text.parse::<jiff::Timestamp>().is_ok()
             }
             Self::Uuid => is_uuid(text),
             Self::Uri => is_uri(text),
@@ -92,7 +95,13 @@ mod tests {
             (
                 Format::DateTime,
                 &["2026-02-04T10:30:00Z", "2026-02-04T10:30:00+05:30"],
-                &["2026-02-04 10:30", "2026-02-04T10:30:00", "yesterday", "2026-02-30T10:30:00Z"],
+                &[
+                    "2026-02-04 10:30",
+                    "2026-02-04T10:30:00",
+                    "yesterday",
+                    "2026-02-30T10:30:00Z",
+                    "2026-02-04T10:30:00+01:00[Europe/Paris]",
+                ],
             ),
             (
                 Format::Uuid,

@@ -43,6 +43,14 @@ pub(crate) struct Scope<'a> {
     pub(crate) operation: &'a Operation,
 }
 
+impl Scope<'_> {
+    /// Whether a value must not be repeated in an error: it, or the parameter it stands in, is sensitive.
+    pub(crate) fn hides(self, path: &str, param: &Param) -> bool {
+        let outermost = path.split(['.', '[']).next().unwrap_or(path);
+        param.sensitive || self.operation.params.iter().any(|p| p.sensitive && p.name == outermost)
+    }
+}
+
 /// Checks the parameters of one call.
 pub fn validate(
     types: &Types,
@@ -55,8 +63,9 @@ pub fn validate(
     let mut warnings = Vec::new();
     check(scope, &mut params, strictness, &mut warnings)
         .map_err(|error| error.with("signature", operation.signature()))?;
-    defaults::apply(&operation.params, &mut params);
+    // Before defaults fill in: only what the caller wrote is worth a notice.
     warnings.extend(deprecations(operation, &params));
+    defaults::apply(&operation.params, &mut params);
     Ok(Checked { params, warnings })
 }
 
@@ -75,6 +84,8 @@ fn check(
                 Warning::new("VALIDATION_UNKNOWN_PARAM_WARNING", error.message, Severity::Medium)
                     .with("unknown_params", error.details.get("unknown_params").cloned().unwrap_or_default()),
             );
+            // What is unknown deeper down was hidden behind what has just been dropped.
+            unknown::check(scope, params)?;
         }
         Err(error) => return Err(error),
     }

@@ -4,7 +4,9 @@ use serde_json::{Map, Value};
 
 use super::{Scope, each_described};
 use crate::{
+    category::Category,
     error::{Code, Error},
+    operation::Operation,
     param::Param,
     shared, suggest,
 };
@@ -26,6 +28,7 @@ pub(super) fn check(scope: Scope<'_>, params: &Map<String, Value>) -> Result<(),
         param.record().and_then(|id| scope.types.fields(id)),
     ) {
         (Some(inner), Some(fields)) => fields_known(scope, path, fields, inner),
+        (Some(inner), None) if path == shared::INPUT => no_identifiers(scope, path, inner),
         _ => Ok(()),
     })
 }
@@ -45,18 +48,12 @@ fn fields_known(
 ) -> Result<(), Error> {
     let unknown = strays(fields, inner);
     let Some(first) = unknown.first() else { return Ok(()) };
-    let name = scope.operation.name().as_str();
     if path == shared::INPUT
-        && let Some(read_only) = unknown.iter().find(|field| is_server_kept(scope, field))
+        && let Some(kept) = unknown.iter().find(|field| is_server_kept(scope, field))
     {
-        return Err(Error::new(
-            Code::ReadOnlyField,
-            format!("Field '{read_only}' is read-only and cannot stand inside '{path}'"),
-        )
-        .with("operation", name)
-        .with("param_name", format!("{path}.{read_only}"))
-        .hint(format!("Leave '{read_only}' out of '{path}'; identifiers go beside it.")));
+        return Err(read_only(scope, path, kept));
     }
+    let name = scope.operation.name().as_str();
     let valid: Vec<&str> = fields.iter().map(|p| p.name.as_str()).collect();
     let message = format!("Unknown field(s) in '{path}' for operation '{name}': {}", unknown.join(", "));
     Err(suggesting(Error::new(Code::UnknownField, message), &unknown, &valid)
@@ -64,6 +61,23 @@ fn fields_known(
         .with("param_name", format!("{path}.{first}"))
         .with("unknown_fields", unknown)
         .with("valid_fields", valid))
+}
+
+/// Any key may stand in the `input` of an UPDATE without a declared type, but for what says which resource is meant.
+fn no_identifiers(scope: Scope<'_>, path: &str, inner: &Map<String, Value>) -> Result<(), Error> {
+    let Operation { category: Category::Update, params, .. } = scope.operation else { return Ok(()) };
+    let mut identifiers = params.iter().filter(|p| p.required && p.name != shared::INPUT);
+    match identifiers.find(|p| inner.contains_key(&p.name)) {
+        Some(identifier) => Err(read_only(scope, path, &identifier.name)),
+        None => Ok(()),
+    }
+}
+
+fn read_only(scope: Scope<'_>, path: &str, field: &str) -> Error {
+    Error::new(Code::ReadOnlyField, format!("Field '{field}' is read-only and cannot stand inside '{path}'"))
+        .with("operation", scope.operation.name().as_str())
+        .with("param_name", format!("{path}.{field}"))
+        .hint(format!("Leave '{field}' out of '{path}'; identifiers go beside it."))
 }
 
 /// A field the resource has and `input` does not, or a parameter that stands beside `input`.
