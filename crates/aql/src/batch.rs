@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{
     error::{Code, Error},
-    limits::{self, Limits},
+    limits::Limits,
     request::Entry,
     response::Answer,
 };
@@ -68,15 +68,12 @@ impl Batch {
     }
 }
 
-/// Replaces a batch's answer over the response limit. The closed schema of its failures has no room for details.
+/// A failure of the whole batch carries only its code and message.
 fn within(answer: Answer, limits: &Limits) -> Answer {
-    let (size, allowed) = (answer.size(), limits.max_response_size());
-    if size <= allowed {
-        return answer;
+    match answer.oversize(limits) {
+        Some(error) => Answer::bare_failure(&Error::new(error.code, error.message)),
+        None => answer,
     }
-    let mut error = Error::too_large(&limits::RESPONSE_SIZE, allowed, size);
-    error.details.clear();
-    Answer::bare_failure(&error)
 }
 
 /// What the caller sent, so that it can be sent again behind the halted call.

@@ -126,13 +126,21 @@ impl Answer {
     /// Replaces an answer over the response limit; no part of it is sent.
     #[must_use]
     pub fn within(self, limits: &Limits) -> Self {
-        let (size, allowed) = (self.size(), limits.max_response_size());
-        if size <= allowed {
-            return self;
+        match self.oversize(limits) {
+            Some(error) => Self::bare_failure(&error),
+            None => self,
         }
-        let error = Error::too_large(&limits::RESPONSE_SIZE, allowed, size)
-            .hint("Ask for less: name the 'fields' you need, or a smaller page.");
-        Self::bare_failure(&error)
+    }
+
+    /// Why the answer is too large to be sent, if it is.
+    #[must_use]
+    pub fn oversize(&self, limits: &Limits) -> Option<Error> {
+        let (size, allowed) = (self.size(), limits.max_response_size());
+        let error = || {
+            Error::too_large(&limits::RESPONSE_SIZE, allowed, size)
+                .hint("Ask for less: name the 'fields' you need, or a smaller page.")
+        };
+        (size > allowed).then(error)
     }
 
     /// The code of a failure.

@@ -74,7 +74,10 @@ impl Gateway {
             Ok(Request::One(call)) => flow.one(call).await,
             Ok(Request::Batch(entries)) => Flow { in_batch: true, ..flow }.batch(entries).await,
             Err(error) if error.details.is_empty() => Answer::bare_failure(&error),
-            Err(error) => Answer::failure(error, Some(session.id())),
+            Err(error) => {
+                let introspecting = error.details.get("operation").is_some_and(|name| name == INTROSPECT);
+                failed(error, introspecting, session)
+            }
         }
     }
 }
@@ -94,12 +97,7 @@ impl Flow<'_> {
         let introspecting = call.operation == INTROSPECT;
         match self.steps(call).await {
             Ok(answer) => answer,
-            // The closed schema of introspection's failures has no room for details.
-            Err(mut error) if introspecting => {
-                error.details.clear();
-                Answer::bare_failure(&error)
-            }
-            Err(error) => Answer::failure(error, Some(self.session.id())),
+            Err(error) => failed(error, introspecting, self.session),
         }
     }
 
@@ -108,7 +106,10 @@ impl Flow<'_> {
         let permitted = gate::pass(valid, self.session)?;
         if permitted.operation().name().as_str() == INTROSPECT {
             let answer = introspect::answer(permitted.registry(), permitted.params(), self.session.id())?;
-            return Ok(answer.within(permitted.registry().limits()));
+            return match answer.oversize(permitted.registry().limits()) {
+                Some(error) => Err(error),
+                None => Ok(answer),
+            };
         }
         self.work(permitted).await
     }
@@ -169,6 +170,14 @@ impl Flow<'_> {
         let pending: Vec<(usize, Entry)> = entries.collect();
         batch.finish(&pending, &limits)
     }
+}
+
+/// A failure with its session. The closed schema of introspection's failures has no room for details.
+fn failed(error: Error, introspecting: bool, session: &Session) -> Answer {
+    if introspecting {
+        return Answer::bare_failure(&Error::new(error.code, error.message));
+    }
+    Answer::failure(error, Some(session.id()))
 }
 
 /// What a call asked to be done with its result, taken from its parameters before the handler sees them.

@@ -179,7 +179,7 @@ impl Adapter {
             let error = Error::new(Code::ConfirmationRequired, "This operation requires confirmation");
             return Err(error.with("operation", name));
         }
-        let (params, warnings) = valid.take();
+        let (params, warnings) = (valid.take_params(), valid.take_warnings());
         let warnings = if with_warnings { Told::default().arrange(warnings) } else { Vec::new() };
         Ok(Answer::success(&Data::Value(Value::Object(params)), &warnings, self.registry.limits()))
     }

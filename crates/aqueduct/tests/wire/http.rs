@@ -96,7 +96,7 @@ fn strangers_are_turned_away_before_anything_is_read() {
 }
 
 /// The status of a raw exchange.
-fn raw(server: &HttpServer, request: &str) -> u16 {
+pub(crate) fn raw(server: &HttpServer, request: &str) -> u16 {
     use std::io::{Read, Write};
     let address = server.url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
     let mut stream = std::net::TcpStream::connect(address).unwrap();

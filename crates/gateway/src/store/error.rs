@@ -17,7 +17,7 @@ pub enum Error {
     #[error("the data directory is a file or lies below one; choose a directory")]
     NotADirectory,
     #[error(
-        "the data is of format {found}, written by a newer version, and this one knows formats up to {supported}; upgrade, or choose another data directory"
+        "the data has version {found}, written by a newer program, and this one knows versions up to {supported}; upgrade it, or choose another data directory"
     )]
     Newer { found: u32, supported: u32 },
     #[error(
@@ -25,7 +25,7 @@ pub enum Error {
     )]
     Damaged,
     #[error(
-        "the store is full and kept nothing of this; delete what is no longer needed or give it more space, then try again"
+        "the store is full and kept nothing of this; delete things no longer needed or give it more space, then try again"
     )]
     Full,
     #[error("the store is busy with other writes and kept nothing of this; try again in a moment")]

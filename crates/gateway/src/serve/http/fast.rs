@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use http::{HeaderMap, StatusCode, header};
+use serde_json::{Map, Value};
 
 use super::{Front, json};
 use crate::{
@@ -89,7 +90,12 @@ fn is_self_contained(headers: &HeaderMap, tool_call: &ToolCall<'_>) -> bool {
         && text(headers, "mcp-name") == Some(&tool_call.tool)
 }
 
-fn names_operation(headers: &HeaderMap, arguments: &serde_json::Map<String, serde_json::Value>) -> bool {
-    let given = arguments.get("operation").and_then(serde_json::Value::as_str);
-    text(headers, "mcp-param-operation") == given
+/// Whether the header that repeats the operation does so. Where it cannot, the library has the words for it.
+fn names_operation(headers: &HeaderMap, arguments: &Map<String, Value>) -> bool {
+    let header = text(headers, "mcp-param-operation");
+    match arguments.get("operation") {
+        Some(Value::String(operation)) => header == Some(operation),
+        None | Some(Value::Null) => header.is_none(),
+        Some(_) => false,
+    }
 }

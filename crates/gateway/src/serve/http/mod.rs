@@ -148,9 +148,13 @@ async fn entrance(State(front): State<Arc<Front>>, request: Request) -> Response
 impl Front {
     async fn post(&self, principal: &str, request: Request) -> Response {
         let (parts, body) = request.into_parts();
+        let announced =
+            parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        if announced.is_some_and(|length: usize| length > FRAME_BYTES_MAX) {
+            return too_long();
+        }
         let Ok(body) = Limited::new(body, FRAME_BYTES_MAX).collect().await.map(|body| body.to_bytes()) else {
-            let message = format!("The message is longer than {FRAME_BYTES_MAX} bytes or was cut off");
-            return json(StatusCode::PAYLOAD_TOO_LARGE, reply::error("null", reply::PARSE_ERROR, &message));
+            return too_long();
         };
         let known = self.sessions.of(&parts.headers, principal);
         match frame::read(&body) {
@@ -211,6 +215,11 @@ impl Front {
         }
         response.into_response()
     }
+}
+
+fn too_long() -> Response {
+    let message = format!("The message is longer than {FRAME_BYTES_MAX} bytes or was cut off");
+    json(StatusCode::PAYLOAD_TOO_LARGE, reply::error("null", reply::PARSE_ERROR, &message))
 }
 
 fn json(status: StatusCode, body: Vec<u8>) -> Response {
