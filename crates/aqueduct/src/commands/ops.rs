@@ -67,7 +67,10 @@ fn table(operations: &Value) -> String {
     lines.join("\n")
 }
 
-fn groups(registry: &Registry) -> (Vec<(String, Vec<String>)>, Vec<(String, Vec<String>)>, Vec<String>) {
+/// Names under the name of their group.
+type Groups = Vec<(String, Vec<String>)>;
+
+fn groups(registry: &Registry) -> (Groups, Groups, Vec<String>) {
     let names = |keep: &dyn Fn(&gateway::aql::operation::Operation) -> bool| -> Vec<String> {
         registry.visible().filter(|op| keep(op)).map(|op| op.name().to_string()).collect()
     };
@@ -87,7 +90,7 @@ fn groups(registry: &Registry) -> (Vec<(String, Vec<String>)>, Vec<(String, Vec<
 
 fn summary(registry: &Registry) -> String {
     let (families, categories, types) = groups(registry);
-    let list = |groups: Vec<(String, Vec<String>)>| {
+    let list = |groups: Groups| {
         let used = groups.into_iter().filter(|(_, names)| !names.is_empty());
         used.map(|(name, names)| format!("  {name}: {}\n", names.join(", "))).collect::<String>()
     };
@@ -101,7 +104,7 @@ fn summary(registry: &Registry) -> String {
 
 fn summary_json(registry: &Registry) -> Value {
     let (families, categories, types) = groups(registry);
-    let object = |groups: Vec<(String, Vec<String>)>| {
+    let object = |groups: Groups| {
         groups.into_iter().map(|(name, names)| (name, json!(names))).collect::<Map<String, Value>>()
     };
     json!({"families": object(families), "categories": object(categories), "types": types})

@@ -1,5 +1,13 @@
 //! The real binary over the real wire: every test starts its own server on its own data.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that meets the unexpected has failed"
+)]
+
 mod batch;
 mod commands;
 mod crash;

@@ -154,7 +154,7 @@ fn secrets_are_not_repeated_and_declared_aliases_are_understood() {
     assert_eq!(listed["data"]["operation"]["parameters"][0]["name"], "thing_id");
 }
 
-/// REQ-ERR-05 LREQ-MCP-10 LREQ-MCP-11
+/// REQ-ERR-05 LREQ-MCP-09 LREQ-MCP-10 LREQ-MCP-11
 #[test]
 fn a_fault_inside_is_an_internal_error_and_the_server_goes_on() {
     for wire in WIRES {

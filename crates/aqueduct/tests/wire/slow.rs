@@ -72,7 +72,10 @@ fn a_cancelled_call_stops_over_http() {
         let headers = client.headers("tools/call", &frame);
         let caller = {
             let (server, frame) = (Arc::clone(&server), frame.to_string());
-            std::thread::spawn(move || abandon(&server.url, &headers, &frame))
+            // A legacy client stays on the line: only the notification can end its call.
+            let stay =
+                if era == Era::Stateless { Duration::from_millis(500) } else { Duration::from_secs(3) };
+            std::thread::spawn(move || abandon(&server.url, &headers, &frame, stay))
         };
         wait_for(Duration::from_millis(300));
         if era != Era::Stateless {
@@ -88,8 +91,36 @@ fn a_cancelled_call_stops_over_http() {
     }
 }
 
-/// Sends a request and hangs up after half a second, which cancels it where there are no sessions.
-fn abandon(url: &str, headers: &[(String, String)], body: &str) {
+/// REQ-SESS-07 REQ-SESS-09
+#[test]
+fn what_a_session_runs_ends_with_it() {
+    let directory = data();
+    let server = fixture_setup(directory.path()).http();
+    let client = Client::http(Arc::clone(&server), Era::Initialize("2025-06-18"));
+    let frame = client.frame(
+        5,
+        "tools/call",
+        json!({"name": "mcp_aql_execute", "arguments": wait_call(1500, "execute_wait")}),
+    );
+    let headers = client.headers("tools/call", &frame);
+    let running = {
+        let (server, headers) = (Arc::clone(&server), headers.clone());
+        std::thread::spawn(move || abandon(&server.url, &headers, &frame.to_string(), Duration::from_secs(3)))
+    };
+    wait_for(Duration::from_millis(300));
+    let headers: Vec<(&str, &str)> = headers.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    assert!((200..300).contains(&server.delete(&headers).status));
+    running.join().unwrap();
+    let mut next = Client::http(server, Era::Initialize("2025-06-18"));
+    assert_eq!(
+        next.read("count_finished", json!({}))["data"]["finished"],
+        0,
+        "the work outlived its session"
+    );
+}
+
+/// Sends a request and hangs up after a while, which cancels it where there are no sessions.
+fn abandon(url: &str, headers: &[(String, String)], body: &str, after: Duration) {
     use std::io::Write;
     let address = url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
     let mut stream = std::net::TcpStream::connect(address).unwrap();
@@ -101,7 +132,7 @@ fn abandon(url: &str, headers: &[(String, String)], body: &str) {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     stream.write_all(format!("{head}\r\n{body}").as_bytes()).unwrap();
-    wait_for(Duration::from_millis(500));
+    wait_for(after);
 }
 
 /// REQ-CONC-02
