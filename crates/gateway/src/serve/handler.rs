@@ -91,6 +91,8 @@ impl ServerHandler for Handler {
         let Some(session) = self.session(&context) else {
             return Err(ErrorData::internal_error("The call belongs to no session", None));
         };
+        let request_id = serde_json::to_string(&context.id).unwrap_or_default();
+        let running = session.running(&request_id);
         let progress = Progress::default();
         let arguments = request.arguments.unwrap_or_default();
         let work = self.gateway.handle(&session, endpoint, arguments, progress.clone());
@@ -102,6 +104,7 @@ impl ServerHandler for Handler {
                 result.is_error = Some(answer.is_error());
                 Ok(result.into())
             }
+            () = running.cancelled() => Err(ErrorData::internal_error("The call was cancelled", None)),
             () = context.ct.cancelled() => Err(ErrorData::internal_error("The call was cancelled", None)),
             () = telling => Err(ErrorData::internal_error("The call's progress ended before the call", None)),
         }
