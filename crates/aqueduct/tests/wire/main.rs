@@ -12,6 +12,7 @@ mod batch;
 mod commands;
 mod crash;
 mod differential;
+mod documents;
 mod encoding;
 mod entities;
 mod harness;
