@@ -3,6 +3,21 @@
 //! Operations and parameters are types; a [`registry`] of them is built, checked and frozen; a [`request`] is read,
 //! routed and [validated](validate) against it; [introspection](introspect) and the [tool list](tools) are views
 //! over it; a [`response`] is written once.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use aql::{category::Category, define::{Operation, Param}, registry::{Endpoint, Registry}, request::Call};
+//!
+//! let get_item = Operation::new(Category::Read, "get_item", "Get one item")
+//!     .param(Param::new("item_id", "string", "The item's id").required());
+//! let registry = Arc::new(Registry::builder("items").operation(get_item).build()?);
+//!
+//! let call = Call::read(serde_json::from_str(r#"{"operation": "get_item", "item": "7"}"#)?)?;
+//! let refused = registry.validate(Endpoint::Unified, call).unwrap_err();
+//! assert_eq!(refused.message, "Missing required parameter 'item_id'. Expected: string (The item's id)");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod answer_schema;
 pub mod batch;

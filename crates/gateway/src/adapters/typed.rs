@@ -20,6 +20,30 @@ impl Operations {
     }
 
     /// Adds an operation whose parameters come from `P`; the definition adds what a struct cannot say.
+    ///
+    /// ```
+    /// use gateway::{
+    ///     adapters::Operations,
+    ///     aql::{category::Category, define::Operation, error::Error},
+    ///     dispatch::Context,
+    ///     library::Server,
+    /// };
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Greet {
+    ///     /// Whom to greet
+    ///     name: String,
+    /// }
+    ///
+    /// async fn greet(asked: Greet, _: Context) -> Result<String, Error> {
+    ///     Ok(format!("Hello, {}!", asked.name))
+    /// }
+    ///
+    /// let definition = Operation::new(Category::Read, "get_greeting", "Greet somebody");
+    /// let server = Server::new("greeter", Operations::new().typed(definition, greet)?)?;
+    /// # let _ = server.gateway();
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn typed<P, R, F, W>(
         mut self,
         mut operation: define::Operation,

@@ -1,0 +1,15 @@
+//! Servers as processes and clients as raw JSON-RPC, over stdio and HTTP, in both eras of the protocol.
+
+mod client;
+mod links;
+mod process;
+mod schemas;
+mod setup;
+
+pub(crate) use self::{
+    client::{Client, Era, WIRES, Wire, stateless_meta},
+    links::{HttpServer, Link},
+    process::{Process, aqueduct, command, data, wait_for},
+    schemas::{SCHEMAS, answer_in},
+    setup::{Setup, fixture_setup},
+};
