@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// Address to serve HTTP at [default: 127.0.0.1:7171]; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS")]
     http: Option<String>,
-    /// Allow an address that other machines can reach; needs tokens in [auth]
+    /// Allow an address that other machines can reach; needs tokens in the configuration
     #[arg(long)]
     allow_remote: bool,
     #[command(flatten)]
