@@ -65,6 +65,22 @@ impl Configuration {
         }
     }
 
+    /// The flags that make another process see the same configuration from any directory.
+    fn as_arguments(&self) -> Vec<String> {
+        let absolute = |path: &std::path::PathBuf| {
+            std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
+        };
+        let flags = [
+            ("--config", self.config.as_ref().map(absolute)),
+            ("--data", self.data.as_ref().map(absolute)),
+            ("--mode", self.mode.clone()),
+            ("--profile", self.profile.clone()),
+            ("--prefix", self.prefix.clone()),
+        ];
+        let given = flags.into_iter().filter_map(|(flag, value)| Some([flag.to_owned(), value?]));
+        given.flatten().collect()
+    }
+
     fn load(&self) -> Result<gateway::config::Checked, report::Failure> {
         self.load_with(self.overrides())
     }

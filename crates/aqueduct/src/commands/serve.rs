@@ -43,8 +43,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::trouble("no runtime could be started", &error.to_string()))?;
     let served = runtime.block_on(async {
         let app = app::open(&config).map_err(|error| Failure::app(error, &config.store.data))?;
-        let result =
-            if arguments.stdio { on_stdio(&config, &app).await } else { on_http(&config, &app).await };
+        let flags = arguments.configuration.as_arguments();
+        let result = if arguments.stdio {
+            on_stdio(&config, &app).await
+        } else {
+            on_http(&config, &app, &flags).await
+        };
         app.close().await;
         result
     });
@@ -61,7 +65,7 @@ async fn on_stdio(config: &Checked, app: &app::App) -> Result<(), Failure> {
         .map_err(|error| Failure::trouble("standard input cannot be read", &error.to_string()))
 }
 
-async fn on_http(config: &Checked, app: &app::App) -> Result<(), Failure> {
+async fn on_http(config: &Checked, app: &app::App, flags: &[String]) -> Result<(), Failure> {
     let address = config.server.http;
     let unusable = |error: std::io::Error| {
         let help = "choose another address with --http, such as --http 127.0.0.1:0 for a free port";
@@ -70,18 +74,24 @@ async fn on_http(config: &Checked, app: &app::App) -> Result<(), Failure> {
     let gateway = std::sync::Arc::clone(&app.gateway);
     let server = http::Server::bind(address, gateway, app::http_options(config)).await.map_err(unusable)?;
     let address = server.address().map_err(unusable)?;
-    report::print(&welcome(config, app, &format!("http://{address}/mcp")));
+    report::print(&welcome(config, app, flags, &format!("http://{address}/mcp")));
     server.serve(stop_signal()).await.map_err(unusable)
 }
 
-fn welcome(config: &Checked, app: &app::App, url: &str) -> String {
+fn welcome(config: &Checked, app: &app::App, flags: &[String], url: &str) -> String {
     let surface = app.gateway.surface();
     let registry = surface.registry();
     let tools: Vec<&str> = registry.tools().iter().map(|tool| tool.name.as_str()).collect();
     let program =
         std::env::current_exe().map_or_else(|_| "aqueduct".to_owned(), |path| path.display().to_string());
+    let mut arguments = vec!["serve".to_owned(), "--stdio".to_owned()];
+    arguments.extend_from_slice(flags);
     let over_http = json!({"mcpServers": {"aqueduct": {"type": "http", "url": url}}});
-    let over_stdio = json!({"mcpServers": {"aqueduct": {"command": program, "args": ["serve", "--stdio"]}}});
+    let over_stdio = format!(
+        "{{\"mcpServers\":{{\"aqueduct\":{{\"command\":{},\"args\":{}}}}}}}",
+        json!(program),
+        json!(arguments)
+    );
     format!(
         "Aqueduct {} implements MCP-AQL {SPEC_VERSION}, {CONFORMANCE}\n  \
          MCP    {url}\n  Tools  {}\n  Data   {}\n  {} operations; 'aqueduct ops' lists them\n\n\
