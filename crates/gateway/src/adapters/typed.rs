@@ -2,7 +2,7 @@
 
 use std::{future::Future, sync::Arc};
 
-use aql::{category::Category, define, error::Error, response::Data, schema, shared};
+use aql::{define, error::Error, response::Data, schema};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -58,9 +58,6 @@ impl Operations {
         let described = schema::describe(schemars::schema_for!(P).as_value())
             .map_err(|source| super::Error::Schema { operation: operation.name.clone(), source })?;
         let mut params = described.params;
-        if operation.semantic_category.as_deref() == Some(Category::Update.as_str()) {
-            params.iter_mut().filter(|param| param.name == shared::INPUT).for_each(bind_input);
-        }
         params.append(&mut operation.params);
         operation.params = params;
         self.add_types(described.types);
@@ -71,13 +68,6 @@ impl Operations {
         });
         Ok(self)
     }
-}
-
-/// An UPDATE's `input` is published as an object; its declared type says which fields it has.
-fn bind_input(input: &mut define::Param) {
-    let declared = input.kind.take();
-    input.fields_of = declared.filter(|kind| kind != "object");
-    input.kind = Some("object".to_owned());
 }
 
 async fn run<P, R, F, W>(mut permitted: Permitted, context: Context, work: &F) -> Result<Outcome, Error>
