@@ -1,0 +1,4 @@
+import { legacy } from './kinds.mjs';
+import { suite } from './suite.mjs';
+
+suite(legacy);

@@ -1,0 +1,4 @@
+import { modern } from './kinds.mjs';
+import { suite } from './suite.mjs';
+
+suite(modern);

@@ -1,0 +1,4 @@
+import { oldest } from './kinds.mjs';
+import { suite } from './suite.mjs';
+
+suite(oldest);

@@ -1,0 +1,4 @@
+import { pinned } from './kinds.mjs';
+import { suite } from './suite.mjs';
+
+suite(pinned);

@@ -1,0 +1,4 @@
+import { sdk1 } from './kinds.mjs';
+import { suite } from './suite.mjs';
+
+suite(sdk1);
