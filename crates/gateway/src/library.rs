@@ -41,7 +41,7 @@ impl Server {
 
     /// Serves one client on standard input and output until it closes them or the process is told to stop.
     pub async fn stdio(self) -> std::io::Result<()> {
-        stdio::serve(self.gateway, true, GRACE, stop_signal()).await
+        stdio::serve(self.gateway, true, GRACE, stop_signal).await
     }
 
     /// Serves HTTP on a loopback address until the process is told to stop.
@@ -56,7 +56,7 @@ impl Server {
             grace: GRACE,
             fast_path: true,
         };
-        http::Server::bind(address, self.gateway, options).await?.serve(stop_signal()).await
+        http::Server::bind(address, self.gateway, options).await?.serve(stop_signal).await
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
 async fn on_stdio(config: &Checked, app: &app::App) -> Result<(), Failure> {
     let server = &config.server;
     let gateway = std::sync::Arc::clone(&app.gateway);
-    stdio::serve(gateway, server.fast_path, server.shutdown_grace, stop_signal())
+    stdio::serve(gateway, server.fast_path, server.shutdown_grace, stop_signal)
         .await
         .map_err(|error| Failure::trouble("standard input cannot be read", &error.to_string()))
 }
@@ -75,7 +75,7 @@ async fn on_http(config: &Checked, app: &app::App, flags: &[String]) -> Result<(
     let server = http::Server::bind(address, gateway, app::http_options(config)).await.map_err(unusable)?;
     let address = server.address().map_err(unusable)?;
     report::print(&welcome(config, app, flags, &format!("http://{address}/mcp")));
-    server.serve(stop_signal()).await.map_err(unusable)
+    server.serve(stop_signal).await.map_err(unusable)
 }
 
 fn welcome(config: &Checked, app: &app::App, flags: &[String], url: &str) -> String {

@@ -6,7 +6,6 @@
 use std::{
     collections::HashSet,
     io::{Read, Write},
-    pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -41,12 +40,16 @@ const WAITING_CALLS_MAX: usize = 4096;
 /// Frames handed to the library and not yet taken, at the most.
 const LIBRARY_QUEUE_FRAMES: usize = 256;
 
-/// Serves one client on standard input and output until it closes them or `stop` resolves.
-pub async fn serve(
+/// A client that closed its end waits for what it asked no longer than this.
+const CLOSED_GRACE: Duration = Duration::from_secs(1);
+
+/// Serves one client on standard input and output until it closes them or `stop` resolves. Asked to stop once more
+/// while calls finish, it stops at once.
+pub async fn serve<S: Future<Output = ()>>(
     gateway: Arc<Gateway>,
     fast_path: bool,
     grace: Duration,
-    stop: impl Future<Output = ()>,
+    stop: impl Fn() -> S,
 ) -> std::io::Result<()> {
     let session = Arc::new(Session::new(Over::Stdio, LOCAL));
     let (sender, receiver) = mpsc::channel(LIBRARY_QUEUE_FRAMES);
@@ -76,12 +79,14 @@ pub async fn serve(
             let _ = service.waiting().await;
         }
     });
-    let mut stop = pin!(stop);
     let stopped = tokio::select! {
         _ = end.recv() => false,
-        () = &mut stop => true,
+        () = stop() => true,
     };
-    connection.drain(grace).await;
+    tokio::select! {
+        () = connection.drain(if stopped { grace } else { grace.min(CLOSED_GRACE) }) => {}
+        () = stop() => {}
+    }
     let how = match (connection.output.is_broken(), stopped) {
         (true, _) => End::Disconnect,
         (false, true) => End::Shutdown,

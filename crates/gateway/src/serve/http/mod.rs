@@ -64,8 +64,8 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Serves until `stop` resolves, then lets running calls finish.
-    pub async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> std::io::Result<()> {
+    /// Serves until `stop` resolves, then lets running calls finish, unless it is asked to stop once more.
+    pub async fn serve<S: Future<Output = ()>>(self, stop: impl Fn() -> S) -> std::io::Result<()> {
         let Self { listener, gateway, options } = self;
         let tasks = TaskTracker::new();
         let streams = CancellationToken::new();
@@ -101,12 +101,16 @@ impl Server {
         let mut server = tokio::spawn(async move { server.await });
         tokio::select! {
             ended = &mut server => return ended.map_err(std::io::Error::other)?,
-            () = stop => {}
+            () = stop() => {}
         }
         let _ = stopping.send(true);
         tasks.close();
-        if tokio::time::timeout(options.grace, tasks.wait()).await.is_err() {
-            tracing::warn!("some calls were still running when the time to finish was over");
+        tokio::select! {
+            () = tasks.wait() => {}
+            () = tokio::time::sleep(options.grace) => {
+                tracing::warn!("some calls were still running when the time to finish was over");
+            }
+            () = stop() => {}
         }
         reaper.abort();
         front.sessions.end_all();
@@ -184,9 +188,11 @@ impl Front {
     async fn delete(&self, principal: &str, request: Request) -> Response {
         let id = sessions::wire_id(request.headers()).map(str::to_owned);
         let known = self.sessions.of(request.headers(), principal);
-        let response = self.library(principal, known.clone(), request).await;
+        let mut response = self.library(principal, known.clone(), request).await;
         if let (Some(id), Some(_), true) = (id, known, response.status().is_success()) {
             self.sessions.close(&id);
+            // It is done, not merely accepted; clients take the library's 202 for a failure.
+            *response.status_mut() = StatusCode::NO_CONTENT;
         }
         response
     }
