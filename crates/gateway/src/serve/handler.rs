@@ -25,6 +25,9 @@ const TOOL_LIST_TTL_MS: u64 = 60_000;
 /// Work that takes longer than this tells how far it is, and again every time it has passed.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
+/// How long the library may take to see a cancellation that we have seen.
+const CANCELLATION_SEEN: Duration = Duration::from_secs(1);
+
 /// One connection's handler.
 #[derive(Clone)]
 pub(crate) struct Handler {
@@ -104,7 +107,11 @@ impl ServerHandler for Handler {
                 result.is_error = Some(answer.is_error());
                 Ok(result.into())
             }
-            () = running.cancelled() => Err(ErrorData::internal_error("The call was cancelled", None)),
+            () = running.cancelled() => {
+                // A cancelled request gets no answer: the library drops ours once it has seen the cancellation too.
+                let _ = tokio::time::timeout(CANCELLATION_SEEN, context.ct.cancelled()).await;
+                Err(ErrorData::internal_error("The call was cancelled", None))
+            }
             () = context.ct.cancelled() => Err(ErrorData::internal_error("The call was cancelled", None)),
             () = telling => Err(ErrorData::internal_error("The call's progress ended before the call", None)),
         }
