@@ -10,6 +10,7 @@
 
 mod batch;
 mod commands;
+mod conformance;
 mod crash;
 mod differential;
 mod documents;

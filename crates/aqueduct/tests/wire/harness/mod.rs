@@ -10,6 +10,6 @@ pub(crate) use self::{
     client::{Client, Era, WIRES, Wire, stateless_meta},
     links::{HttpServer, Link},
     process::{Process, aqueduct, command, data, wait_for},
-    schemas::{SCHEMAS, answer_in},
+    schemas::{SCHEMAS, answer_in, spec_data},
     setup::{Setup, fixture_setup},
 };
