@@ -1,1 +1,100 @@
-fn main() {}
+//! Aqueduct's numbers: what a call costs, what a tool list costs, how soon a server answers.
+//!
+//! Times and ratios are printed, not asserted: machines differ and are shared. What must not grow is held by
+//! instruction counts, which `bench/instructions` compares with `bench/budget.tsv`.
+
+mod http;
+mod pipeline;
+mod process;
+mod report;
+mod scenario;
+mod start;
+mod subject;
+mod tokens;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use self::report::Report;
+
+/// Anything that keeps a benchmark from running is told in a sentence.
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+#[derive(Parser)]
+#[command(name = "bench", about = "Aqueduct's benchmarks")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Print the measurements as JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Subcommand, PartialEq)]
+enum Command {
+    /// Everything below
+    All,
+    /// One call from JSON bytes to JSON bytes, without I/O
+    Pipeline,
+    /// Introspection's answers with 500 operations
+    Introspect,
+    /// An echo over HTTP beside the same echo on bare rmcp
+    Http {
+        /// Runs of each server in each mode; medians are printed
+        #[arg(long, default_value_t = 5)]
+        rounds: usize,
+    },
+    /// What tool lists and introspection cost a model, in o200k tokens
+    Tokens,
+    /// From the start of the program to its first tool list, and its memory
+    Start,
+    /// Calls one scenario a fixed number of times, for an instruction counter; without one, names them all
+    #[command(hide = true)]
+    Calls { scenario: Option<String>, count: Option<usize> },
+    /// Serves the echo operation, to be measured from outside
+    #[command(hide = true)]
+    Echo { address: std::net::SocketAddr },
+}
+
+const ROUNDS: usize = 5;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut report = Report::default();
+    match run(&cli.command, &mut report) {
+        Ok(()) => {
+            if !matches!(cli.command, Command::Calls { .. } | Command::Echo { .. }) {
+                report.print(cli.json);
+            }
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: &Command, report: &mut Report) -> Result<()> {
+    match command {
+        Command::All => {
+            pipeline::measure(report)?;
+            pipeline::measure_introspection(report)?;
+            tokens::measure(report)?;
+            start::measure(report)?;
+            http::measure(report, ROUNDS)
+        }
+        Command::Pipeline => pipeline::measure(report),
+        Command::Introspect => pipeline::measure_introspection(report),
+        Command::Http { rounds } => http::measure(report, *rounds),
+        Command::Tokens => tokens::measure(report),
+        Command::Start => start::measure(report),
+        Command::Calls { scenario: Some(name), count } => scenario::repeat(name, count.unwrap_or_default()),
+        Command::Calls { scenario: None, .. } => {
+            scenario::print_names();
+            Ok(())
+        }
+        Command::Echo { address } => http::echo(*address),
+    }
+}

@@ -102,6 +102,7 @@ impl Call {
         };
         let params = match given.remove(PARAMS) {
             None => given,
+            Some(Value::Object(params)) if given.is_empty() => params,
             Some(Value::Object(params)) => {
                 given.extend(params);
                 given

@@ -21,9 +21,11 @@ pub struct Tool {
     pub endpoint: Endpoint,
 }
 
-/// Operations named in a description; the rest is found by asking.
+/// Operations named in a description; the rest is found by asking. Counted in characters too, so that long names
+/// cannot make the list long.
 const NAMED_OPERATIONS_MAX: usize = 8;
 const NAMED_PER_CATEGORY_MAX: usize = 3;
+const NAMED_CHARS_MAX: usize = 64;
 
 const LIST_ALL: &str = "{ operation: \"introspect\", params: { query: \"operations\" } }";
 
@@ -74,7 +76,7 @@ fn family_description(
     if let [category] = categories {
         lines.push(effect(*category).to_owned());
     }
-    if let Some(example) = members.iter().find_map(|op| quick_start(op)) {
+    if let Some(example) = members.iter().filter_map(|op| quick_start(op)).min_by_key(String::len) {
         lines.push(format!("Quick start: {example}"));
     }
     let is_introspect = |op: &Operation| op.name().as_str() == INTROSPECT;
@@ -131,10 +133,19 @@ fn named(members: &[&Operation], most: usize) -> String {
     if members.is_empty() {
         return "none yet".to_owned();
     }
-    let names: Vec<&str> = members.iter().take(most).map(|op| op.name().as_str()).collect();
-    match members.len().saturating_sub(most) {
-        0 => names.join(", "),
-        more => format!("{}, and {more} more", names.join(", ")),
+    let mut listed = String::new();
+    let mut count = 0;
+    for name in members.iter().take(most).map(|op| op.name().as_str()) {
+        if count > 0 && listed.len() + name.len() > NAMED_CHARS_MAX {
+            break;
+        }
+        listed.push_str(if count > 0 { ", " } else { "" });
+        listed.push_str(name);
+        count += 1;
+    }
+    match members.len() - count {
+        0 => listed,
+        more => format!("{listed}, and {more} more"),
     }
 }
 
@@ -157,7 +168,8 @@ fn quick_start(operation: &Operation) -> Option<String> {
     (operation.name().as_str() != INTROSPECT && example.len() <= EXAMPLE_CHARS_MAX).then_some(example)
 }
 
-/// The same for every tool: what can be called is found by introspection, not in schemas.
+/// The same for every tool: what can be called is found by introspection, not in schemas. Parameters beside
+/// `operation` are allowed as JSON Schema allows them, by not being forbidden.
 fn input_schema() -> Value {
     json!({
         "type": "object",
@@ -166,7 +178,6 @@ fn input_schema() -> Value {
             "params": {"type": "object", "additionalProperties": true},
             "operations": {"type": "array", "description": "Batch instead: [{operation, params}], all of this tool", "items": {"type": "object"}}
         },
-        "required": ["operation"],
-        "additionalProperties": true
+        "required": ["operation"]
     })
 }

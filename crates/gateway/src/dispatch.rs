@@ -62,14 +62,15 @@ pub(crate) async fn run(surface: &Surface, permitted: Permitted, context: Contex
     let Some(Some(handler)) = surface.handlers.get(permitted.id().index()) else {
         return Err(Error::internal("this operation has no handler"));
     };
-    let name = permitted.operation().name().clone();
+    let id = permitted.id();
     let handler = Arc::clone(handler);
     // The handler's own code runs inside the guard too, not only the future it returns.
     let work = async move { handler.call(permitted, context).await };
     match AssertUnwindSafe(work).catch_unwind().await {
         Ok(result) => result,
         Err(_) => {
-            tracing::error!(operation = name.as_str(), "the operation's handler panicked");
+            let operation = surface.registry.get(id).map(|operation| operation.name().as_str());
+            tracing::error!(operation, "the operation's handler panicked");
             Err(Error::internal("the operation failed unexpectedly; other operations still work"))
         }
     }

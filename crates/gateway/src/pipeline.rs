@@ -116,12 +116,9 @@ impl Flow<'_> {
 
     async fn work(&self, mut permitted: Permitted) -> Result<Answer, Error> {
         let shaping = Shaping::read(&mut permitted)?;
-        let context = Context {
-            session_id: self.session.id().into(),
-            principal: self.session.principal().into(),
-            now: (self.gateway.clock)(),
-            progress: self.progress.clone(),
-        };
+        let (session_id, principal) = self.session.identity();
+        let context =
+            Context { session_id, principal, now: (self.gateway.clock)(), progress: self.progress.clone() };
         let outcome = dispatch::run(self.surface, permitted, context).await?;
         Ok(self.shape(shaping, outcome))
     }

@@ -4,7 +4,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -65,8 +65,8 @@ pub const LOCAL: &str = "local";
 /// One session.
 #[derive(Debug)]
 pub struct Session {
-    id: String,
-    principal: String,
+    id: Arc<str>,
+    principal: Arc<str>,
     transport: Transport,
     told: Mutex<Told>,
     /// Calls in flight by the id their request carries, to be found by a cancellation.
@@ -84,8 +84,8 @@ impl Session {
     #[must_use]
     pub fn new(transport: Transport, principal: &str) -> Self {
         Self {
-            id: uuid::Uuid::new_v4().to_string(),
-            principal: principal.to_owned(),
+            id: uuid::Uuid::new_v4().to_string().into(),
+            principal: principal.into(),
             transport,
             told: Mutex::default(),
             running: Mutex::default(),
@@ -105,14 +105,19 @@ impl Session {
         &self.principal
     }
 
+    /// The id and the principal, to be kept by a call.
+    pub(crate) fn identity(&self) -> (Arc<str>, Arc<str>) {
+        (Arc::clone(&self.id), Arc::clone(&self.principal))
+    }
+
     /// Begins the session; only the first time counts.
     pub fn start(&self) {
         if !self.started.swap(true, Ordering::Relaxed) {
             tracing::info!(
                 target: "audit",
                 event = "session_started",
-                session_id = self.id,
-                principal = self.principal,
+                session_id = &*self.id,
+                principal = &*self.principal,
                 transport = self.transport.as_str(),
             );
         }
@@ -128,7 +133,7 @@ impl Session {
         }
         *lock(&self.told) = Told::default();
         if self.started.load(Ordering::Relaxed) {
-            tracing::info!(target: "audit", event = "session_ended", session_id = self.id, reason = how.as_str());
+            tracing::info!(target: "audit", event = "session_ended", session_id = &*self.id, reason = how.as_str());
         }
     }
 

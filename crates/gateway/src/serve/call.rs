@@ -3,7 +3,7 @@
 use aql::{error::Error, registry::Endpoint, response::Answer, scan};
 use serde_json::{Map, Value};
 
-use super::frame::ToolCall;
+use super::{frame::ToolCall, reply};
 use crate::{pipeline::Gateway, progress::Progress, session::Session};
 
 /// What becomes of a call's arguments.
@@ -32,18 +32,20 @@ pub(crate) fn not_utf8(session: &Session, offset: usize) -> Answer {
     Answer::failure(Error::invalid_encoding(Some(offset)), Some(session.id()))
 }
 
-/// Runs a call, or nothing if it is cancelled: a cancelled request gets no answer.
+/// Runs a call and writes its reply, or nothing if it is cancelled: a cancelled request gets no answer.
 pub(crate) async fn run(
     gateway: &Gateway,
     session: &Session,
     endpoint: Endpoint,
     arguments: Map<String, Value>,
     request_id: &str,
-) -> Option<Answer> {
+    self_contained: bool,
+) -> Option<Vec<u8>> {
     let running = session.running(request_id);
-    tokio::select! {
+    let answer = tokio::select! {
         biased;
-        answer = gateway.handle(session, endpoint, arguments, Progress::default()) => Some(answer),
-        () = running.cancelled() => None,
-    }
+        answer = gateway.handle(session, endpoint, arguments, Progress::default()) => answer,
+        () = running.cancelled() => return None,
+    };
+    Some(reply::tool_result(request_id, &answer, self_contained))
 }

@@ -3,6 +3,7 @@
 //! Our own framing stands before the library's, which drops what it cannot parse. The library keeps the life of a
 //! connection: initialize and discover, sessions, streams, tool lists, progress. Plain tool calls go past it.
 
+pub mod bytes;
 mod call;
 mod frame;
 mod handler;

@@ -250,9 +250,8 @@ impl Reader {
             Admitted::Call(endpoint, arguments) if tool_call.plain && connection.fast_path => {
                 let (connection, id) = (Arc::clone(connection), tool_call.id.to_owned());
                 let work = async move {
-                    call::run(&connection.gateway, &connection.session, endpoint, arguments, &id)
-                        .await
-                        .map(|answer| reply::tool_result(&id, &answer, self_contained))
+                    let Connection { gateway, session, .. } = connection.as_ref();
+                    call::run(gateway, session, endpoint, arguments, &id, self_contained).await
                 };
                 self.start(work, replies, runtime);
             }

@@ -54,9 +54,10 @@ impl Front {
             return None;
         }
         let _running = self.tasks.token();
-        let answer = call::run(&self.gateway, &session, endpoint, arguments, tool_call.id).await;
-        Some(match answer {
-            Some(answer) => json(StatusCode::OK, reply::tool_result(tool_call.id, &answer, self_contained)),
+        let reply =
+            call::run(&self.gateway, &session, endpoint, arguments, tool_call.id, self_contained).await;
+        Some(match reply {
+            Some(reply) => json(StatusCode::OK, reply),
             // A cancelled call gets no answer, only the end of its request.
             None => {
                 Response::builder().status(StatusCode::ACCEPTED).body(Default::default()).unwrap_or_default()

@@ -1,0 +1,99 @@
+//! One call from JSON bytes to JSON bytes in this process, without I/O.
+
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Result,
+    report::{Report, Target, median},
+    scenario::{self, Caller, Scenario},
+};
+
+/// How long one reading goes on, and how many are taken; the readings of all scenarios are interleaved.
+const READING: Duration = Duration::from_millis(20);
+const READINGS: usize = 25;
+
+/// A call and a target for it, in microseconds.
+type Work<'a> = Box<dyn Fn() -> usize + 'a>;
+
+pub(crate) fn measure(report: &mut Report) -> Result<()> {
+    let caller = Caller::new()?;
+    let mut all: Vec<(String, Work<'_>)> = Vec::new();
+    for scenario in [scenario::READ, scenario::REJECTED] {
+        all.push((format!("{}: arguments", scenario.what), by_arguments(&caller, &scenario)));
+        all.push((format!("{}: whole frame", scenario.what), by_frame(&caller, &scenario)));
+    }
+    for (what, microseconds) in read_all(all)? {
+        report.add("Pipeline, JSON bytes to JSON bytes", what, microseconds, "µs", Target::AtMost(10.0));
+    }
+    Ok(())
+}
+
+pub(crate) fn measure_introspection(report: &mut Report) -> Result<()> {
+    const SECTION: &str = "Introspection with 500 operations, JSON bytes to JSON bytes";
+    let caller = Caller::new()?;
+    let answers = [
+        caller.arguments(&scenario::LIST.arguments()).ok_or("the list got no answer")?,
+        caller.frame(&scenario::LIST.frame()).ok_or("the list got no answer")?,
+    ];
+    let [arguments, frame] = &answers;
+    let all: Vec<(String, Work<'_>)> = vec![
+        ("arguments".to_owned(), by_arguments(&caller, &scenario::LIST)),
+        ("frame".to_owned(), by_frame(&caller, &scenario::LIST)),
+        ("copy".to_owned(), Box::new(|| black_box(black_box(arguments).to_vec()).len())),
+        ("frame copy".to_owned(), Box::new(|| black_box(black_box(frame).to_vec()).len())),
+        (format!("{}: whole frame", scenario::DETAIL.what), by_frame(&caller, &scenario::DETAIL)),
+        (format!("{}: whole frame", scenario::SEARCH.what), by_frame(&caller, &scenario::SEARCH)),
+    ];
+    let times = read_all(all)?;
+    let time = |index: usize| times.get(index).map_or(f64::NAN, |(_, microseconds)| *microseconds);
+    let list = scenario::LIST.what;
+    for (kind, whole, copy, bytes) in
+        [("arguments", time(0), time(2), arguments), ("whole frame", time(1), time(3), frame)]
+    {
+        report.add(SECTION, format!("{list}: {kind}"), whole, "µs", Target::None);
+        let size = bytes.len() / 1024;
+        report.add(SECTION, format!("  of it, a bare copy of its {size} KiB"), copy, "µs", Target::None);
+        report.add(SECTION, "  the rest", whole - copy, "µs", Target::AtMost(5.0));
+    }
+    for (what, microseconds) in times.iter().skip(4) {
+        report.add(SECTION, what, *microseconds, "µs", Target::None);
+    }
+    Ok(())
+}
+
+fn by_arguments<'a>(caller: &'a Caller, scenario: &Scenario) -> Work<'a> {
+    let arguments = scenario.arguments();
+    Box::new(move || caller.arguments(black_box(&arguments)).map_or(0, |answer| black_box(answer).len()))
+}
+
+fn by_frame<'a>(caller: &'a Caller, scenario: &Scenario) -> Work<'a> {
+    let frame = scenario.frame();
+    Box::new(move || caller.frame(black_box(&frame)).map_or(0, |answer| black_box(answer).len()))
+}
+
+/// Microseconds a call of each, the median of interleaved readings.
+fn read_all(all: Vec<(String, Work<'_>)>) -> Result<Vec<(String, f64)>> {
+    let mut readings: Vec<Vec<f64>> = vec![Vec::new(); all.len()];
+    for _ in 0..READINGS {
+        for ((what, work), readings) in all.iter().zip(&mut readings) {
+            readings.push(read(work).ok_or_else(|| format!("no answer: {what}"))?);
+        }
+    }
+    Ok(all.into_iter().zip(readings).map(|((what, _), readings)| (what, median(readings))).collect())
+}
+
+fn read(work: &Work<'_>) -> Option<f64> {
+    let (started, mut calls) = (Instant::now(), 0_u32);
+    while started.elapsed() < READING {
+        for _ in 0..64 {
+            if work() == 0 {
+                return None;
+            }
+        }
+        calls += 64;
+    }
+    Some(started.elapsed().as_secs_f64() * 1e6 / f64::from(calls))
+}

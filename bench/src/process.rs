@@ -1,0 +1,47 @@
+//! The programs that are measured from outside.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Child, Command},
+};
+
+use crate::Result;
+
+/// The repository this benchmark belongs to.
+pub(crate) fn repository() -> &'static Path {
+    let bench = Path::new(env!("CARGO_MANIFEST_DIR"));
+    bench.parent().unwrap_or(bench)
+}
+
+/// Builds in release and says where the programs are.
+pub(crate) fn build(directory: &Path, target: &Path, arguments: &[&str]) -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--release", "--quiet"]).args(arguments);
+    let status = command.current_dir(directory).env("CARGO_TARGET_DIR", target).status()?;
+    if !status.success() {
+        return Err(format!("building {} failed", arguments.join(" ")).into());
+    }
+    Ok(target.join("release"))
+}
+
+/// A program that is stopped when it is no longer needed.
+pub(crate) struct Running(pub(crate) Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Running {
+    /// Resident memory in megabytes.
+    pub(crate) fn resident_megabytes(&self) -> Result<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kilobytes =
+            line.and_then(|rest| rest.split_whitespace().next()).ok_or("no VmRSS in its status")?;
+        Ok(kilobytes.parse::<f64>()? / 1024.0)
+    }
+}

@@ -1,0 +1,125 @@
+//! What tool lists and introspection cost a model: o200k tokens of compact JSON.
+
+use aql::{
+    define,
+    profile::{Mode, Profile},
+    registry::{Builder, Registry},
+};
+use serde_json::{Map, Value, json};
+use tiktoken_rs::CoreBPE;
+
+use crate::{
+    Result,
+    report::{Report, Target},
+    subject,
+};
+
+/// Operations whose details a model looks up before it calls them.
+const LOOKED_UP: usize = 10;
+/// As many operations as the specification's own figures are for.
+const SPECIFICATION_OPERATIONS: usize = 50;
+
+pub(crate) fn measure(report: &mut Report) -> Result<()> {
+    let tokenizer = tiktoken_rs::o200k_base()?;
+    let all = subject::definitions();
+    let few: Vec<define::Operation> = all.iter().take(SPECIFICATION_OPERATIONS).cloned().collect();
+    lists(report, &tokenizer, &all)?;
+    costs(report, &tokenizer, "Costs with 50 operations (REQ-COST-01 to 04)", &few)?;
+    costs(report, &tokenizer, "Costs with 500 operations", &all)
+}
+
+fn lists(report: &mut Report, tokenizer: &CoreBPE, all: &[define::Operation]) -> Result<()> {
+    const SECTION: &str = "tools/list with 500 operations";
+    for (what, mode, profile, target) in [
+        ("CRUDE profile, five tools", Mode::Semantic, Profile::crude(), Target::AtMost(900.0)),
+        ("single mode, one tool", Mode::Single, Profile::crude(), Target::AtMost(300.0)),
+        ("discover profile, four tools", Mode::Semantic, Profile::discover(), Target::None),
+    ] {
+        let registry = build(all, |builder| builder.mode(mode).profile(profile))?;
+        report.add(SECTION, what, count(tokenizer, &tools(&registry)), "tokens", target);
+    }
+    Ok(())
+}
+
+fn costs(
+    report: &mut Report,
+    tokenizer: &CoreBPE,
+    section: &'static str,
+    operations: &[define::Operation],
+) -> Result<()> {
+    let semantic = build(operations, |builder| builder)?;
+    let single = build(operations, |builder| builder.mode(Mode::Single))?;
+    let discrete = count(tokenizer, &Value::Array(operations.iter().map(discrete_tool).collect()));
+    let registered = count(tokenizer, &tools(&single));
+    let semantic = count(tokenizer, &tools(&semantic));
+    report.add(section, "one tool for each operation", discrete, "tokens", Target::None);
+    report.add(section, "semantic mode", semantic, "tokens", Target::AtMost(4300.0));
+    report.add(section, "single mode", registered, "tokens", Target::AtMost(1100.0));
+    let saved = |tokens: f64| 100.0 * (1.0 - tokens / discrete);
+    report.add(section, "semantic mode saves", saved(semantic), "%", Target::AtLeast(80.0));
+    report.add(section, "single mode saves", saved(registered), "%", Target::AtLeast(95.0));
+    let mut looked_up = registered;
+    for operation in spread(operations) {
+        let params = json!({"query": "operations", "name": operation.name});
+        let params = params.as_object().cloned().unwrap_or_default();
+        let answer = aql::introspect::answer(&single, &params, "").map_err(|error| error.message)?;
+        looked_up += tokens(tokenizer, &answer.to_text());
+    }
+    report.add(section, "single mode and ten details", looked_up, "tokens", Target::AtMost(5200.0));
+    let share = 100.0 * looked_up / discrete;
+    report.add(section, "  of one tool for each operation", share, "%", Target::AtMost(20.0));
+    Ok(())
+}
+
+/// Ten operations of all kinds.
+fn spread(operations: &[define::Operation]) -> impl Iterator<Item = &define::Operation> {
+    let step = operations.len() / LOOKED_UP + 1;
+    operations.iter().step_by(step.max(1)).chain(operations.last()).take(LOOKED_UP)
+}
+
+fn build(operations: &[define::Operation], with: impl FnOnce(Builder) -> Builder) -> Result<Registry> {
+    Ok(with(Registry::builder("bench")).operations(operations.to_vec()).build()?)
+}
+
+/// What a model sees of a tool list.
+fn tools(registry: &Registry) -> Value {
+    let tool = |tool: &aql::tools::Tool| json!({"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema});
+    Value::Array(registry.tools().iter().map(tool).collect())
+}
+
+/// The same operation as a tool of its own, as most servers have them.
+fn discrete_tool(operation: &define::Operation) -> Value {
+    let mut properties = Map::new();
+    for param in &operation.params {
+        let mut schema = json!({"type": param.kind, "description": param.description});
+        for (key, value) in [
+            ("minimum", param.minimum.map(Value::from)),
+            ("maximum", param.maximum.map(Value::from)),
+            ("minLength", param.min_length.map(Value::from)),
+            ("maxLength", param.max_length.map(Value::from)),
+            ("default", param.default.clone()),
+        ] {
+            if let (Value::Object(schema), Some(value)) = (&mut schema, value) {
+                schema.insert(key.to_owned(), value);
+            }
+        }
+        properties.insert(param.name.clone(), schema);
+    }
+    let required: Vec<&str> =
+        operation.params.iter().filter(|p| p.required).map(|p| p.name.as_str()).collect();
+    json!({
+        "name": operation.name,
+        "description": operation.description,
+        "inputSchema": {
+            "type": "object", "properties": properties, "required": required, "additionalProperties": false,
+        },
+    })
+}
+
+fn count(tokenizer: &CoreBPE, value: &Value) -> f64 {
+    tokens(tokenizer, &value.to_string())
+}
+
+fn tokens(tokenizer: &CoreBPE, text: &str) -> f64 {
+    tokenizer.encode_ordinary(text).len() as f64
+}
