@@ -4,19 +4,25 @@ use serde_json::{Value, json};
 
 use crate::{
     error::{Code, Error},
-    limits::Limits,
+    limits::{self, Limits},
     request::Entry,
     response::Answer,
 };
 
 /// Collects the results of a batch while it runs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Batch {
     results: Vec<Vec<u8>>,
     succeeded: usize,
     failed: usize,
     halted: Option<Vec<u8>>,
+    /// Bytes that results may still take; one that does not fit is replaced by the failure that says so.
+    room: usize,
+    allowed: usize,
 }
+
+/// What every entry can have for itself, however large the others are: enough for a failure.
+const ENTRY_BYTES_RESERVED: usize = 400;
 
 /// Whether the batch goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +32,27 @@ pub enum Next {
 }
 
 impl Batch {
+    /// A batch of that many entries, whose answer fits into the limits.
+    #[must_use]
+    pub fn new(entries: usize, limits: &Limits) -> Self {
+        let allowed = limits.max_response_size();
+        let room = allowed.saturating_sub(entries * ENTRY_BYTES_RESERVED);
+        Self { results: Vec::new(), succeeded: 0, failed: 0, halted: None, room, allowed }
+    }
+
     /// Takes the answer to one entry. A call that waits for confirmation is no failure; it halts the batch.
     pub fn record(&mut self, index: usize, operation: &str, answer: &Answer) -> Next {
+        let too_large;
+        let mut answer = answer;
+        if answer.size() > ENTRY_BYTES_RESERVED {
+            if answer.size() > self.room {
+                let error = Error::too_large(&limits::RESPONSE_SIZE, self.allowed, answer.size());
+                too_large = Answer::bare_failure(&error);
+                answer = &too_large;
+            } else {
+                self.room -= answer.size();
+            }
+        }
         let mut entry =
             format!("{{\"index\":{index},\"operation\":{},\"result\":", json!(operation)).into_bytes();
         answer.write(&mut entry);
@@ -118,7 +143,7 @@ mod tests {
             {"operation": "delete_user", "params": {"user_id": "a"}},
             {"operation": "send_notification", "user_id": "a", "params": {"message": "gone"}},
         ]));
-        let mut batch = Batch::default();
+        let mut batch = Batch::new(3, &limits);
         let ok = Answer::success(&Data::Value(json!({"id": "a"})), &[], &limits);
         assert_eq!(batch.record(0, "update_user", &ok), Next::Continue);
         let gated = Answer::bare_failure(&Error::new(
@@ -142,11 +167,29 @@ mod tests {
         );
     }
 
+    /// REQ-LIMIT-02
+    #[test]
+    fn results_that_do_not_fit_together_are_replaced_one_by_one() {
+        let limits = Limits::default().with_max_response_size(1024 * 1024).unwrap();
+        let mut batch = Batch::new(4, &limits);
+        let large = Answer::success(&Data::Value("x".repeat(500_000).into()), &[], &limits);
+        let small = Answer::success(&Data::Value(json!(1)), &[], &limits);
+        for (index, answer) in [&large, &large, &large, &small].into_iter().enumerate() {
+            assert_eq!(batch.record(index, "get_bytes", answer), Next::Continue);
+        }
+        let answer = batch.finish(&[], &limits);
+        assert!(answer.size() <= limits.max_response_size());
+        let answer = parsed(&answer);
+        assert_eq!(answer["summary"], json!({"total": 4, "succeeded": 3, "failed": 1}));
+        assert_eq!(answer["results"][2]["result"]["error"]["code"], "VALIDATION_PAYLOAD_TOO_LARGE");
+        assert_eq!(answer["results"][3]["result"]["data"], 1);
+    }
+
     /// REQ-BATCH-03 REQ-BATCH-05
     #[test]
     fn failures_are_counted_and_stop_nothing() {
         let limits = Limits::default();
-        let mut batch = Batch::default();
+        let mut batch = Batch::new(3, &limits);
         let ok = Answer::success(&Data::Value(Value::Null), &[], &limits);
         let failed = Answer::failure(Error::new(Code::AlreadyExists, "exists"), Some("s"));
         for (index, answer) in [&ok, &failed, &ok].into_iter().enumerate() {

@@ -3,6 +3,8 @@
 use std::{
     io::{IsTerminal, Write},
     process::ExitCode,
+    sync::mpsc::{SyncSender, sync_channel},
+    time::Duration,
 };
 
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Report};
@@ -30,15 +32,73 @@ pub(crate) fn install() {
     }));
 }
 
+/// Log lines that wait to be written, at the most. A full queue loses lines: nobody who does not read standard error
+/// may stop the server.
+const LOG_QUEUE_LINES: usize = 4096;
+
+/// How long the end of the process waits for the last log lines.
+const LOG_FLUSH: Duration = Duration::from_millis(300);
+
+/// Standard error behind a thread of its own.
+#[derive(Clone)]
+struct LossyStderr(SyncSender<LogJob>);
+
+enum LogJob {
+    Line(Vec<u8>),
+    Flush(SyncSender<()>),
+}
+
+impl LossyStderr {
+    fn start() -> Self {
+        let (jobs, queue) = sync_channel(LOG_QUEUE_LINES);
+        let _ = std::thread::Builder::new().name("stderr".to_owned()).spawn(move || {
+            for job in queue {
+                match job {
+                    LogJob::Line(line) => drop(std::io::stderr().write_all(&line)),
+                    LogJob::Flush(done) => drop(done.try_send(())),
+                }
+            }
+        });
+        Self(jobs)
+    }
+}
+
+impl Write for LossyStderr {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        let _ = self.0.try_send(LogJob::Line(line.to_vec()));
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Keeps the log going; the last lines are written when it is dropped.
+pub(crate) struct Log(LossyStderr);
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        let (done, written) = sync_channel(1);
+        if self.0.0.try_send(LogJob::Flush(done)).is_ok() {
+            let _ = written.recv_timeout(LOG_FLUSH);
+        }
+    }
+}
+
 /// Logs to standard error: our own audit lines, warnings of everything, more by `RUST_LOG`.
-pub(crate) fn log() {
+#[must_use]
+pub(crate) fn log() -> Log {
+    let stderr = LossyStderr::start();
+    let writer = stderr.clone();
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,rmcp=error,audit=info"));
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(move || writer.clone())
         .with_ansi(std::io::stderr().is_terminal())
         .try_init();
+    Log(stderr)
 }
 
 /// Prints a result. A reader that went away is no trouble of ours.

@@ -6,7 +6,7 @@ use aql::{
     error::Error,
     operation::{Operation, OperationId},
     policy::Decision,
-    registry::{Registry, ValidRequest},
+    registry::{Registry, Routed, ValidRequest},
     warning::Warning,
 };
 use serde_json::{Map, Value};
@@ -59,22 +59,33 @@ impl Permitted {
     }
 }
 
+/// Turns a call away whose caller has no right to the operation, before its parameters are looked at: they are not
+/// told either.
+pub fn admit(routed: &Routed, session: &Session) -> Result<(), Error> {
+    decide(routed.operation().name().as_str(), routed.decision(), session)
+}
+
 /// Decides whether a call runs.
 pub fn pass(request: ValidRequest, session: &Session) -> Result<Permitted, Error> {
-    let name = request.operation().name().as_str();
-    match request.registry().decision(request.id()) {
-        Some(Decision::Allow) => Ok(Permitted { request }),
+    let decision = request.registry().decision(request.id());
+    decide(request.operation().name().as_str(), decision, session)?;
+    Ok(Permitted { request })
+}
+
+fn decide(operation: &str, decision: Option<&Decision>, session: &Session) -> Result<(), Error> {
+    match decision {
+        Some(Decision::Allow) => Ok(()),
         Some(Decision::Deny(reason)) => {
             tracing::info!(
                 target: "audit",
                 event = "denied",
                 session_id = session.id(),
                 principal = session.principal(),
-                operation = name,
+                operation,
                 reason = %reason,
             );
-            Err(Error::permission_denied(name, &reason.to_string()))
+            Err(Error::permission_denied(operation, &reason.to_string()))
         }
-        None => Err(Error::permission_denied(name, "no decision could be made")),
+        None => Err(Error::permission_denied(operation, "no decision could be made")),
     }
 }

@@ -102,8 +102,9 @@ impl Flow<'_> {
     }
 
     async fn steps(&self, call: Call) -> Result<Answer, Error> {
-        let valid = self.surface.registry.validate(self.endpoint, call)?;
-        let permitted = gate::pass(valid, self.session)?;
+        let routed = self.surface.registry.routed(self.endpoint, call)?;
+        gate::admit(&routed, self.session)?;
+        let permitted = gate::pass(routed.validate()?, self.session)?;
         if permitted.operation().name().as_str() == INTROSPECT {
             let answer = introspect::answer(permitted.registry(), permitted.params(), self.session.id())?;
             return match answer.oversize(permitted.registry().limits()) {
@@ -152,7 +153,7 @@ impl Flow<'_> {
 
     async fn batch(&self, entries: Vec<Entry>) -> Answer {
         let limits = *self.surface.registry.limits();
-        let mut batch = Batch::default();
+        let mut batch = Batch::new(entries.len(), &limits);
         let mut entries = entries.into_iter().enumerate();
         for (index, entry) in entries.by_ref() {
             let operation = entry.operation().to_owned();

@@ -148,11 +148,16 @@ impl Session {
         self.used_at.store(now_seconds, Ordering::Relaxed);
     }
 
+    /// When it was last used, on the caller's clock.
+    #[must_use]
+    pub fn used_at(&self) -> u64 {
+        self.used_at.load(Ordering::Relaxed)
+    }
+
     /// Whether it was unused for that long. A session is not idle while a call of its runs.
     #[must_use]
     pub fn is_idle(&self, now_seconds: u64, for_seconds: u64) -> bool {
-        let used_at = self.used_at.load(Ordering::Relaxed);
-        now_seconds.saturating_sub(used_at) >= for_seconds && lock(&self.running).is_empty()
+        now_seconds.saturating_sub(self.used_at()) >= for_seconds && lock(&self.running).is_empty()
     }
 
     /// Registers a call under its request's id until the guard is dropped.

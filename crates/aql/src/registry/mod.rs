@@ -132,6 +132,15 @@ impl Registry {
         self.operations.get(id.0)
     }
 
+    /// The operation behind an id of this very registry.
+    fn of(&self, id: OperationId) -> &Operation {
+        #[expect(
+            clippy::indexing_slicing,
+            reason = "INVARIANT: ids are made by the registry they are used with, which never changes"
+        )]
+        &self.operations[id.0]
+    }
+
     #[must_use]
     pub fn decision(&self, id: OperationId) -> Option<&Decision> {
         self.decisions.get(id.0)
@@ -181,17 +190,15 @@ impl Registry {
         }
     }
 
-    /// Routes and validates one call: the first two arrows of its way.
-    pub fn validate(self: &Arc<Self>, endpoint: Endpoint, call: Call) -> Result<ValidRequest, Error> {
+    /// Finds the operation of a call that came through the right tool.
+    pub fn routed(self: &Arc<Self>, endpoint: Endpoint, call: Call) -> Result<Routed, Error> {
         let id = self.route(endpoint, &call.operation)?;
-        let Some(operation) = self.get(id) else { return Err(self.unknown_operation(&call.operation)) };
-        // A caller without the right to an operation is not told its parameters either.
-        if let Some(Decision::Deny(reason)) = self.decision(id) {
-            return Err(Error::permission_denied(&call.operation, &reason.to_string()));
-        }
-        let Checked { params, warnings } =
-            validate::validate(&self.types, operation, call.params, self.strictness)?;
-        Ok(ValidRequest { registry: Arc::clone(self), id, endpoint, params, warnings })
+        Ok(Routed { registry: Arc::clone(self), id, endpoint, params: call.params })
+    }
+
+    /// Routes and validates one call.
+    pub fn validate(self: &Arc<Self>, endpoint: Endpoint, call: Call) -> Result<ValidRequest, Error> {
+        self.routed(endpoint, call)?.validate()
     }
 
     fn unknown_operation(&self, name: &str) -> Error {
@@ -215,6 +222,36 @@ impl Registry {
         .with("actual_endpoint", actual)
         .with("tool", tool.as_str())
         .hint(format!("Send the same call through the tool '{tool}'."))
+    }
+}
+
+/// A call that named an operation through the right tool; its parameters have not been looked at.
+#[derive(Debug)]
+pub struct Routed {
+    registry: Arc<Registry>,
+    id: OperationId,
+    endpoint: Endpoint,
+    params: serde_json::Map<String, serde_json::Value>,
+}
+
+impl Routed {
+    #[must_use]
+    pub fn operation(&self) -> &Operation {
+        self.registry.of(self.id)
+    }
+
+    /// What the rules say of the operation.
+    #[must_use]
+    pub fn decision(&self) -> Option<&Decision> {
+        self.registry.decision(self.id)
+    }
+
+    /// Checks the parameters.
+    pub fn validate(self) -> Result<ValidRequest, Error> {
+        let Self { registry, id, endpoint, params } = self;
+        let Checked { params, warnings } =
+            validate::validate(&registry.types, registry.of(id), params, registry.strictness)?;
+        Ok(ValidRequest { registry, id, endpoint, params, warnings })
     }
 }
 
@@ -249,14 +286,9 @@ impl ValidRequest {
         &self.params
     }
 
-    /// The operation; the id came from this very registry, so it is there.
     #[must_use]
     pub fn operation(&self) -> &Operation {
-        #[expect(
-            clippy::indexing_slicing,
-            reason = "INVARIANT: the id was made by this registry, which never changes"
-        )]
-        &self.registry.operations[self.id.0]
+        self.registry.of(self.id)
     }
 
     /// Takes one parameter out, so that what is left is the handler's.

@@ -140,7 +140,7 @@ impl Adapter {
                 (self.one(endpoint, call, true), kind)
             }
             Ok(Request::Batch(entries)) => {
-                let mut batch = Batch::default();
+                let mut batch = Batch::new(entries.len(), self.registry.limits());
                 let mut entries = entries.into_iter().enumerate();
                 for (index, entry) in entries.by_ref() {
                     let operation = entry.operation().to_owned();

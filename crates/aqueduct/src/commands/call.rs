@@ -7,7 +7,7 @@ use gateway::{
     progress::Progress,
     session::{End, LOCAL, Session, Transport},
 };
-use serde_json::{Map, Value};
+use serde_json::{Value, json, value::RawValue};
 
 use crate::{
     Configuration,
@@ -32,18 +32,18 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
-    report::log();
+    let _log = report::log();
     let config = arguments.configuration.load()?;
-    let params = match &arguments.params {
-        Some(text) => whole(text, &config.limits)?,
-        None => arguments.pairs.iter().map(|pair| read_pair(pair)).collect::<Result<Map<_, _>, _>>()?,
+    let params = match arguments.params.as_deref() {
+        Some("-") => standard_input(config.limits.max_request_size())?,
+        Some(text) => text.to_owned(),
+        None => joined(&arguments.pairs)?,
     };
-    let request: Map<String, Value> = [
-        ("operation".to_owned(), Value::from(arguments.operation)),
-        ("params".to_owned(), Value::Object(params)),
-    ]
-    .into_iter()
-    .collect();
+    // The same bytes as any other client would send, read as strictly.
+    let request = format!("{{\"operation\":{},\"params\":{params}}}", json!(arguments.operation));
+    let request = scan::arguments(request.as_bytes(), &config.limits).map_err(|error| {
+        Failure::usage(&error.message, "--params takes one JSON object, such as '{\"first\": 5}'")
+    })?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -66,22 +66,21 @@ fn readable(answer: &str) -> String {
     serde_json::to_string_pretty(shown).unwrap_or_default()
 }
 
-fn whole(text: &str, limits: &gateway::aql::limits::Limits) -> Result<Map<String, Value>, Failure> {
-    let text = if text == "-" {
-        let mut input = Vec::new();
-        let most = limits.max_request_size() as u64 + 1;
-        let read = std::io::stdin().take(most).read_to_end(&mut input);
-        read.map_err(|error| Failure::trouble("standard input cannot be read", &error.to_string()))?;
-        input
-    } else {
-        text.as_bytes().to_vec()
-    };
-    scan::arguments(&text, limits).map_err(|error| {
-        Failure::usage(&error.message, "--params takes one JSON object, such as '{\"first\": 5}'")
-    })
+fn standard_input(most: usize) -> Result<String, Failure> {
+    let mut input = Vec::new();
+    let read = std::io::stdin().take(most as u64 + 1).read_to_end(&mut input);
+    read.map_err(|error| Failure::trouble("standard input cannot be read", &error.to_string()))?;
+    String::from_utf8(input)
+        .map_err(|_| Failure::usage("standard input is not valid UTF-8", "send one JSON object"))
 }
 
-fn read_pair(pair: &str) -> Result<(String, Value), Failure> {
+/// The pairs as one JSON object, in the order given; a name given twice is found when it is read.
+fn joined(pairs: &[String]) -> Result<String, Failure> {
+    let members: Result<Vec<String>, Failure> = pairs.iter().map(|pair| member(pair)).collect();
+    Ok(format!("{{{}}}", members?.join(",")))
+}
+
+fn member(pair: &str) -> Result<String, Failure> {
     let usage = |message: &str| {
         Failure::usage(
             message,
@@ -92,10 +91,10 @@ fn read_pair(pair: &str) -> Result<(String, Value), Failure> {
         return Err(usage(&format!("'{pair}' is no parameter: it has no '='")));
     };
     match name.strip_suffix(':') {
-        Some(name) => match serde_json::from_str(value) {
-            Ok(value) => Ok((name.to_owned(), value)),
+        None => Ok(format!("{}:{}", json!(name), json!(value))),
+        Some(name) => match serde_json::from_str::<&RawValue>(value) {
+            Ok(value) => Ok(format!("{}:{value}", json!(name))),
             Err(_) => Err(usage(&format!("the value of '{name}' is not valid JSON"))),
         },
-        None => Ok((name.to_owned(), value.into())),
     }
 }

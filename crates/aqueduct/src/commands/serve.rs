@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
-    report::log();
+    let _log = report::log();
     let mut flags = arguments.configuration.overrides();
     flags.http = arguments.http;
     flags.allow_remote = arguments.allow_remote;

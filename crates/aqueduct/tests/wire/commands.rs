@@ -81,7 +81,10 @@ fn an_operation_can_be_found_described_and_called() {
     for wrong in [
         &["call", "get_entity", "novalue"][..],
         &["call", "x", "a:={"],
-        &["call", "x", "--params", "[1]"],
+        &["call", "x", "--params", "{"],
+        &["call", "x", "a=1", "a=2"],
+        &["call", "x", "a:={\"b\":1,\"b\":2}"],
+        &["call", "x", "a:=1},{"],
         &["call"],
         &["nonsense"],
     ] {

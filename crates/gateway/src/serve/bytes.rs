@@ -14,9 +14,9 @@ pub async fn answer(gateway: &Gateway, session: &Session, frame: &[u8]) -> Optio
     let self_contained = tool_call.era == Era::SelfContained;
     match call::admit(gateway, session, &tool_call) {
         Admitted::Call(endpoint, arguments) if tool_call.plain && tool_call.era != Era::Unclear => {
-            call::run(gateway, session, endpoint, arguments, tool_call.id, self_contained).await
+            call::run(gateway, session, endpoint, arguments, &tool_call.id, self_contained).await
         }
-        Admitted::Answer(answer) => Some(reply::tool_result(tool_call.id, &answer, self_contained)),
+        Admitted::Answer(answer) => Some(reply::tool_result(&tool_call.id, &answer, self_contained)),
         Admitted::Call(..) | Admitted::UnknownTool => None,
     }
 }

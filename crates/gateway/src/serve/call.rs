@@ -11,7 +11,7 @@ pub(crate) enum Admitted {
     Call(Endpoint, Map<String, Value>),
     /// Refused before anything was looked up.
     Answer(Answer),
-    /// Not a tool of ours; the library has the protocol's words for it.
+    /// Not a tool of ours.
     UnknownTool,
 }
 
@@ -30,6 +30,11 @@ pub(crate) fn admit(gateway: &Gateway, session: &Session, call: &ToolCall<'_>) -
 /// The answer to a call that is not UTF-8.
 pub(crate) fn not_utf8(session: &Session, offset: usize) -> Answer {
     Answer::failure(Error::invalid_encoding(Some(offset)), Some(session.id()))
+}
+
+/// The protocol's answer to a call of a tool that is not ours.
+pub(crate) fn unknown_tool(call: &ToolCall<'_>) -> Vec<u8> {
+    reply::error(&call.id, reply::INVALID_PARAMS, &format!("Unknown tool: '{}'", call.tool))
 }
 
 /// Runs a call and writes its reply, or nothing if it is cancelled: a cancelled request gets no answer.

@@ -14,10 +14,10 @@ use super::reply;
 pub(crate) enum Frame<'a> {
     Call(ToolCall<'a>),
     /// A legacy cancellation of the request with that id, which the library is told of as well.
-    Cancelled(&'a str),
+    Cancelled(Cow<'a, str>),
     /// A request for the library.
     Request {
-        id: &'a str,
+        id: Cow<'a, str>,
         opens: Opens,
     },
     /// A notification or response for the library.
@@ -27,6 +27,8 @@ pub(crate) enum Frame<'a> {
     /// A tool call whose text is not UTF-8; the offset is that of the first wrong byte.
     NotUtf8 {
         id: String,
+        tool: String,
+        era: Era,
         offset: usize,
     },
 }
@@ -35,13 +37,15 @@ pub(crate) enum Frame<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Opens {
     Nothing,
-    /// `initialize`, or a request that carries its own protocol metadata.
-    Connection,
+    Initialize,
+    /// A request that carries its own protocol metadata.
+    SelfContained,
 }
 
 /// A `tools/call` request.
 pub(crate) struct ToolCall<'a> {
-    pub(crate) id: &'a str,
+    /// As JSON, in the one spelling that every id of the same value has.
+    pub(crate) id: Cow<'a, str>,
     pub(crate) tool: Cow<'a, str>,
     pub(crate) arguments: Option<&'a RawValue>,
     pub(crate) era: Era,
@@ -67,7 +71,8 @@ pub(crate) const STATELESS_VERSION: &str = "2026-07-28";
 struct Envelope<'a> {
     #[serde(borrow, default)]
     jsonrpc: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    /// Absent in a notification; null is no id.
+    #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     method: Option<Cow<'a, str>>,
@@ -113,6 +118,10 @@ struct CancelParams<'a> {
     request_id: &'a RawValue,
 }
 
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
 /// Reads an object. Derived readers would also take an array for one, field by field.
 fn object<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
     if json.starts_with('{') { serde_json::from_str(json).ok() } else { None }
@@ -122,12 +131,17 @@ impl Meta<'_> {
     fn era(&self) -> Era {
         match (self.protocol_version.as_deref(), self.client_capabilities) {
             (None, None) => Era::Initialized,
-            (Some(STATELESS_VERSION), Some(capabilities)) if capabilities.get().starts_with('{') => {
+            (Some(STATELESS_VERSION), Some(capabilities)) if is_capabilities(capabilities.get()) => {
                 Era::SelfContained
             }
             _ => Era::Unclear,
         }
     }
+}
+
+/// Whether the library can read the capabilities too; most clients of ours have none.
+fn is_capabilities(json: &str) -> bool {
+    json == "{}" || object::<rmcp::model::ClientCapabilities>(json).is_some()
 }
 
 /// Recognises a frame.
@@ -156,27 +170,31 @@ pub(crate) fn read(bytes: &[u8]) -> Frame<'_> {
             return Frame::Refused(reply::error("null", reply::PARSE_ERROR, "The message is not valid JSON"));
         }
     };
-    let id = match envelope.id.map(RawValue::get) {
-        Some(id) if is_request_id(id) => Some(id),
+    let id = match envelope.id.map(|id| request_id(id.get())) {
+        Some(Some(id)) => Some(id),
         None => None,
-        Some(_) => {
+        Some(None) => {
             let message = "The message's 'id' must be a string or an integer";
             return Frame::Refused(reply::error("null", reply::INVALID_REQUEST, message));
         }
     };
     if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
         let message = "The message must say \"jsonrpc\": \"2.0\"";
-        return Frame::Refused(reply::error(id.unwrap_or("null"), reply::INVALID_REQUEST, message));
+        return Frame::Refused(reply::error(
+            id.as_deref().unwrap_or("null"),
+            reply::INVALID_REQUEST,
+            message,
+        ));
     }
     match (envelope.method.as_deref(), id, envelope.params) {
         (Some("tools/call"), Some(id), params) => tool_call(id, params.map_or("", RawValue::get)),
         (Some("notifications/cancelled"), None, Some(params)) => {
             match object::<CancelParams<'_>>(params.get()) {
-                Some(params) => Frame::Cancelled(params.request_id.get()),
+                Some(params) => request_id(params.request_id.get()).map_or(Frame::Notice, Frame::Cancelled),
                 None => Frame::Notice,
             }
         }
-        (Some("initialize"), Some(id), _) => Frame::Request { id, opens: Opens::Connection },
+        (Some("initialize"), Some(id), _) => Frame::Request { id, opens: Opens::Initialize },
         (Some(method), Some(id), params) => Frame::Request { id, opens: opens(method, params) },
         (Some(_), None, _) | (None, Some(_), _) => Frame::Notice,
         (None, None, _) => {
@@ -186,18 +204,21 @@ pub(crate) fn read(bytes: &[u8]) -> Frame<'_> {
     }
 }
 
-fn tool_call<'a>(id: &'a str, params: &'a str) -> Frame<'a> {
+fn tool_call<'a>(id: Cow<'a, str>, params: &'a str) -> Frame<'a> {
+    let refused = |message: &str| Frame::Refused(reply::error(&id, reply::INVALID_PARAMS, message));
     let Some(params) = object::<CallParams<'a>>(params) else {
-        let message = "tools/call needs an object with the tool's 'name'";
-        return Frame::Refused(reply::error(id, reply::INVALID_PARAMS, message));
+        return refused("tools/call needs an object with the tool's 'name'");
     };
+    if params.input_responses.is_some_and(|value| !value.get().starts_with('{'))
+        || params.request_state.is_some_and(|value| !value.get().starts_with('"'))
+    {
+        return refused("'inputResponses' must be an object and 'requestState' a string");
+    }
     let meta = match params.meta {
         None => Meta::default(),
         Some(meta) => match object(meta.get()) {
             Some(meta) => meta,
-            None => {
-                return Frame::Refused(reply::error(id, reply::INVALID_PARAMS, "'_meta' must be an object"));
-            }
+            None => return refused("'_meta' must be an object with well-formed protocol metadata"),
         },
     };
     let plain = meta.progress_token.is_none()
@@ -210,30 +231,38 @@ fn tool_call<'a>(id: &'a str, params: &'a str) -> Frame<'a> {
 fn opens(method: &str, params: Option<&RawValue>) -> Opens {
     let meta = params.and_then(|params| object::<OnlyMeta<'_>>(params.get())?.meta);
     match meta.and_then(|meta| object::<Meta<'_>>(meta.get())).map(|meta| meta.era()) {
-        Some(Era::SelfContained) if method != "server/discover" => Opens::Connection,
+        Some(Era::SelfContained) if method != "server/discover" => Opens::SelfContained,
         _ => Opens::Nothing,
     }
 }
 
 /// The id of a damaged tool call is looked for in a copy with the damage painted over.
 fn not_utf8<'a>(bytes: &[u8], offset: usize) -> Frame<'a> {
+    const MESSAGE: &str = "The message is not valid UTF-8";
     let repaired = String::from_utf8_lossy(bytes);
     match read(repaired.as_bytes()) {
-        Frame::Call(ToolCall { id, .. }) if !id.contains('\u{FFFD}') => {
-            Frame::NotUtf8 { id: id.to_owned(), offset }
+        Frame::Call(ToolCall { id, tool, era, .. }) if !id.contains('\u{FFFD}') => {
+            Frame::NotUtf8 { id: id.into_owned(), tool: tool.into_owned(), era, offset }
         }
         Frame::Request { id, .. } if !id.contains('\u{FFFD}') => {
-            Frame::Refused(reply::error(id, reply::PARSE_ERROR, "The message is not valid UTF-8"))
+            Frame::Refused(reply::error(&id, reply::PARSE_ERROR, MESSAGE))
         }
-        _ => Frame::Refused(reply::error("null", reply::PARSE_ERROR, "The message is not valid UTF-8")),
+        _ => Frame::Refused(reply::error("null", reply::PARSE_ERROR, MESSAGE)),
     }
 }
 
-/// A string, or an integer as JSON writes them.
-fn is_request_id(raw: &str) -> bool {
-    let digits = raw.strip_prefix('-').unwrap_or(raw);
-    raw.starts_with('"')
-        || (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) && digits.len() < 19)
+/// A string or an integer in its one canonical spelling, so that the same id is the same text wherever it comes from.
+fn request_id(raw: &str) -> Option<Cow<'_, str>> {
+    if raw.starts_with('"') {
+        if !raw.contains('\\') {
+            return Some(Cow::Borrowed(raw));
+        }
+        let text: String = serde_json::from_str(raw).ok()?;
+        return serde_json::to_string(&text).ok().map(Cow::Owned);
+    }
+    let number: i64 = raw.parse().ok()?;
+    let canonical = number.to_string();
+    Some(if canonical == raw { Cow::Borrowed(raw) } else { Cow::Owned(canonical) })
 }
 
 #[cfg(test)]
@@ -261,6 +290,7 @@ mod tests {
             (b"{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", -32600),
             (b"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", -32600),
             (b"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", -32600),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", -32600),
             (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"method\":\"ping\"}", -32600),
             (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", -32600),
             (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\"}", -32602),
@@ -290,6 +320,16 @@ mod tests {
     }
 
     #[test]
+    fn one_id_has_one_spelling() {
+        for (raw, canonical) in [("\"\\u0061\"", "\"a\""), ("-0", "0"), ("7", "7"), ("\"x\"", "\"x\"")] {
+            assert_eq!(request_id(raw).as_deref(), Some(canonical));
+        }
+        for bad in ["1.5", "1e3", "null", "{}", "[1]", "true", "99999999999999999999"] {
+            assert_eq!(request_id(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
     fn a_call_is_plain_only_if_an_answer_is_all_it_wants() {
         let read_call = |params: &str| -> (bool, Era) {
             let text =
@@ -311,6 +351,12 @@ mod tests {
                 (true, Era::SelfContained),
             ),
             (format!("{{\"name\":\"t\",\"_meta\":{{{version}}}}}"), (true, Era::Unclear)),
+            (
+                format!(
+                    "{{\"name\":\"t\",\"_meta\":{{{version},\"io.modelcontextprotocol/clientCapabilities\":{{\"roots\":5}}}}}}"
+                ),
+                (true, Era::Unclear),
+            ),
         ] {
             assert_eq!(read_call(&params), expected, "{params}");
         }

@@ -8,7 +8,6 @@ mod call;
 mod frame;
 mod handler;
 pub mod http;
-mod lines;
 mod reply;
 pub mod stdio;
 

@@ -6,6 +6,7 @@ use serde_json::json;
 pub(crate) const PARSE_ERROR: i32 = -32700;
 pub(crate) const INVALID_REQUEST: i32 = -32600;
 pub(crate) const INVALID_PARAMS: i32 = -32602;
+pub(crate) const INTERNAL_ERROR: i32 = -32603;
 
 /// The protocol's own error, for what is no MCP request at all. `id` is raw JSON.
 pub(crate) fn error(id: &str, code: i32, message: &str) -> Vec<u8> {

@@ -28,34 +28,27 @@ impl Front {
         known: Option<&Arc<Session>>,
         tool_call: &ToolCall<'_>,
     ) -> Option<Response> {
-        let session = match (tool_call.era, known) {
-            (Era::Initialized, Some(session)) if is_legacy(headers) => Arc::clone(session),
-            (Era::SelfContained, None) if is_self_contained(headers, tool_call) => {
-                self.sessions.stateless(principal)
-            }
-            _ => return None,
-        };
-        if !accepts_both(headers) {
-            return None;
-        }
+        let session = self.session_of_call(headers, principal, known, tool_call.era, &tool_call.tool)?;
         session.start();
         let self_contained = tool_call.era == Era::SelfContained;
         let (endpoint, arguments) = match call::admit(&self.gateway, &session, tool_call) {
             Admitted::Call(endpoint, arguments) => (endpoint, arguments),
             Admitted::Answer(answer) => {
-                return Some(json(StatusCode::OK, reply::tool_result(tool_call.id, &answer, self_contained)));
+                return Some(json(
+                    StatusCode::OK,
+                    reply::tool_result(&tool_call.id, &answer, self_contained),
+                ));
             }
-            Admitted::UnknownTool => return None,
+            Admitted::UnknownTool => return Some(json(StatusCode::OK, call::unknown_tool(tool_call))),
         };
-        if self_contained && !names_operation(headers, &arguments) {
+        let agrees = !self_contained || names_operation(headers, &arguments);
+        if !agrees || !tool_call.plain || !self.fast_path {
             return None;
         }
-        if !tool_call.plain || !self.fast_path {
-            return None;
-        }
-        let _running = self.tasks.token();
-        let reply =
-            call::run(&self.gateway, &session, endpoint, arguments, tool_call.id, self_contained).await;
+        let (gateway, id) = (Arc::clone(&self.gateway), tool_call.id.clone().into_owned());
+        let work =
+            async move { call::run(&gateway, &session, endpoint, arguments, &id, self_contained).await };
+        let reply = if self_contained { work.await } else { self.outlive(work).await };
         Some(match reply {
             Some(reply) => json(StatusCode::OK, reply),
             // A cancelled call gets no answer, only the end of its request.
@@ -64,10 +57,45 @@ impl Front {
             }
         })
     }
+
+    /// Without sessions a client that hangs up has cancelled its call; with one it has not, so its call goes on.
+    async fn outlive(&self, work: impl Future<Output = Option<Vec<u8>>> + Send + 'static) -> Option<Vec<u8>> {
+        let mut work = Box::pin(work);
+        match futures_util::poll!(work.as_mut()) {
+            std::task::Poll::Ready(reply) => reply,
+            std::task::Poll::Pending => self.tasks.spawn(work).await.ok().flatten(),
+        }
+    }
+
+    /// The session of a call whose headers say the same as its body.
+    pub(super) fn session_of_call(
+        &self,
+        headers: &HeaderMap,
+        principal: &str,
+        known: Option<&Arc<Session>>,
+        era: Era,
+        tool: &str,
+    ) -> Option<Arc<Session>> {
+        if !accepts_both(headers) {
+            return None;
+        }
+        match (era, known) {
+            (Era::Initialized, Some(session)) if is_legacy(headers) => Some(Arc::clone(session)),
+            (Era::SelfContained, None) if is_self_contained(headers, tool) => {
+                Some(self.sessions.stateless(principal))
+            }
+            _ => None,
+        }
+    }
 }
 
+/// A header that is there once. Of two, a proxy might have read the other one.
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name)?.to_str().ok()
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().ok(),
+        _ => None,
+    }
 }
 
 /// The protocol wants both named, though we choose.
@@ -79,24 +107,24 @@ fn accepts_both(headers: &HeaderMap) -> bool {
 }
 
 fn is_legacy(headers: &HeaderMap) -> bool {
-    let version = text(headers, "mcp-protocol-version");
+    let version = headers.contains_key("mcp-protocol-version").then(|| text(headers, "mcp-protocol-version"));
     let standard = ["mcp-method", "mcp-name"].iter().any(|name| headers.contains_key(*name));
-    !standard && version.is_none_or(|version| LEGACY_VERSIONS.contains(&version))
+    !standard
+        && version.is_none_or(|version| version.is_some_and(|version| LEGACY_VERSIONS.contains(&version)))
 }
 
 /// The headers say the same as the body; where they do not, the library has the words for it.
-fn is_self_contained(headers: &HeaderMap, tool_call: &ToolCall<'_>) -> bool {
+fn is_self_contained(headers: &HeaderMap, tool: &str) -> bool {
     text(headers, "mcp-protocol-version") == Some(STATELESS_VERSION)
         && text(headers, "mcp-method") == Some("tools/call")
-        && text(headers, "mcp-name") == Some(&tool_call.tool)
+        && text(headers, "mcp-name") == Some(tool)
 }
 
 /// Whether the header that repeats the operation does so. Where it cannot, the library has the words for it.
 fn names_operation(headers: &HeaderMap, arguments: &Map<String, Value>) -> bool {
-    let header = text(headers, "mcp-param-operation");
     match arguments.get("operation") {
-        Some(Value::String(operation)) => header == Some(operation),
-        None | Some(Value::Null) => header.is_none(),
+        Some(Value::String(operation)) => text(headers, "mcp-param-operation") == Some(operation),
+        None | Some(Value::Null) => !headers.contains_key("mcp-param-operation"),
         Some(_) => false,
     }
 }

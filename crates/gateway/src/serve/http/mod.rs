@@ -19,8 +19,11 @@ use axum::{
 };
 use http::{Method, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
-use rmcp::transport::streamable_http_server::{
-    StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+use rmcp::{
+    model::ClientJsonRpcMessage,
+    transport::streamable_http_server::{
+        StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
+    },
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -28,7 +31,7 @@ pub use self::guard::{Credential, Guard};
 use self::sessions::Sessions;
 use super::{
     FRAME_BYTES_MAX, call,
-    frame::{self, Frame},
+    frame::{self, Era, Frame, Opens},
     handler::Handler,
     reply,
 };
@@ -50,6 +53,9 @@ pub struct Server {
     gateway: Arc<Gateway>,
     options: Options,
 }
+
+/// What connections get to close in any case.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// How often idle sessions are looked for.
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(15);
@@ -105,9 +111,10 @@ impl Server {
         }
         let _ = stopping.send(true);
         tasks.close();
+        let deadline = tokio::time::Instant::now() + options.grace;
         tokio::select! {
             () = tasks.wait() => {}
-            () = tokio::time::sleep(options.grace) => {
+            () = tokio::time::sleep_until(deadline) => {
                 tracing::warn!("some calls were still running when the time to finish was over");
             }
             () = stop() => {}
@@ -116,7 +123,12 @@ impl Server {
         front.sessions.end_all();
         // Only now: streams carry the answers of calls that were still running.
         streams.cancel();
-        let _ = tokio::time::timeout(Duration::from_secs(1), server).await;
+        // A slow reader may take what is left of the time for an answer that is on its way.
+        let rest = deadline.saturating_duration_since(tokio::time::Instant::now()).max(LAST_WORDS);
+        tokio::select! {
+            _ = tokio::time::timeout(rest, server) => {}
+            () = stop() => {}
+        }
         Ok(())
     }
 }
@@ -143,14 +155,24 @@ async fn entrance(State(front): State<Arc<Front>>, request: Request) -> Response
         Err(refusal) => return refusal.into_response(),
     };
     match *request.method() {
-        Method::POST => front.post(&principal, request).await,
+        Method::POST => {
+            // Held until the answer's last byte is handed over, so that a stop waits for it.
+            let running = front.tasks.token();
+            let response = front.post(&principal, request).await;
+            response.map(|body| {
+                Body::new(body.map_frame(move |frame| {
+                    let _ = &running;
+                    frame
+                }))
+            })
+        }
         Method::DELETE => front.delete(&principal, request).await,
         _ => front.pass(&principal, request).await,
     }
 }
 
 impl Front {
-    async fn post(&self, principal: &str, request: Request) -> Response {
+    async fn post(self: &Arc<Self>, principal: &str, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         let announced =
             parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
@@ -161,28 +183,51 @@ impl Front {
             return too_long();
         };
         let known = self.sessions.of(&parts.headers, principal);
-        match frame::read(&body) {
+        let mut initializes = false;
+        let id = match frame::read(&body) {
             Frame::Refused(reply) => return json(StatusCode::BAD_REQUEST, reply),
-            Frame::NotUtf8 { id, offset } => {
-                // Whose call it was can only be told from its headers; the answer is the same for everyone.
-                let session = known.unwrap_or_else(|| self.sessions.stateless(principal));
+            Frame::NotUtf8 { id, tool, era, offset } => {
+                let session = self.session_of_call(&parts.headers, principal, known.as_ref(), era, &tool);
+                let Some(session) = session else {
+                    let message = "The message is not valid UTF-8";
+                    return json(StatusCode::BAD_REQUEST, reply::error(&id, reply::PARSE_ERROR, message));
+                };
                 let answer = call::not_utf8(&session, offset);
-                return json(StatusCode::OK, reply::tool_result(&id, &answer, false));
+                return json(StatusCode::OK, reply::tool_result(&id, &answer, era == Era::SelfContained));
             }
             Frame::Call(tool_call) => {
                 if let Some(response) = self.call(&parts.headers, principal, known.as_ref(), &tool_call).await
                 {
                     return response;
                 }
+                Some(tool_call.id)
             }
             Frame::Cancelled(id) => {
                 if let Some(session) = &known {
-                    session.cancel(id);
+                    session.cancel(&id);
                 }
+                None
             }
-            Frame::Request { .. } | Frame::Notice => {}
+            Frame::Request { id, opens } => {
+                initializes = opens == Opens::Initialize;
+                Some(id)
+            }
+            Frame::Notice => None,
+        };
+        // The library has only its own parser's words for what it cannot read.
+        if serde_json::from_slice::<ClientJsonRpcMessage>(&body).is_err() {
+            let message = "The message's parameters are malformed";
+            let id = id.as_deref().unwrap_or("null");
+            return json(StatusCode::BAD_REQUEST, reply::error(id, reply::INVALID_PARAMS, message));
         }
-        self.library(principal, known, http::Request::from_parts(parts, Body::from(body))).await
+        let request = http::Request::from_parts(parts, Body::from(body.clone()));
+        if !initializes {
+            return self.library(principal, known, request).await;
+        }
+        // A client that hangs up meanwhile must not leave a session behind that nobody knows.
+        let (front, principal) = (Arc::clone(self), principal.to_owned());
+        let opening = self.tasks.spawn(async move { front.library(&principal, known, request).await });
+        opening.await.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
     }
 
     async fn delete(&self, principal: &str, request: Request) -> Response {
@@ -217,7 +262,7 @@ impl Front {
         request.extensions_mut().insert(session);
         let response = self.library.handle(request).await;
         if let Some(id) = sessions::wire_id(response.headers()).filter(|_| !wire_id) {
-            self.sessions.open(id, principal);
+            self.sessions.open(id, principal).await;
         }
         response.into_response()
     }

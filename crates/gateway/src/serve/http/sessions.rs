@@ -14,6 +14,9 @@ use crate::session::{End, Session, Transport};
 /// The header that carries a legacy session's id.
 const SESSION_HEADER: &str = "mcp-session-id";
 
+/// Each costs memory until it is closed or idle for long, and not every client closes its own.
+const LEGACY_SESSIONS_MAX: usize = 1024;
+
 pub(super) fn wire_id(headers: &HeaderMap) -> Option<&str> {
     headers.get(SESSION_HEADER)?.to_str().ok()
 }
@@ -34,6 +37,11 @@ fn read(table: &Table) -> RwLockReadGuard<'_, HashMap<String, Arc<Session>>> {
 
 fn write(table: &Table) -> RwLockWriteGuard<'_, HashMap<String, Arc<Session>>> {
     table.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn longest_unused(table: &HashMap<String, Arc<Session>>, but: &str) -> Option<String> {
+    let unused = table.iter().filter(|(id, session)| *id != but && session.is_idle(u64::MAX, 0));
+    unused.min_by_key(|(_, session)| session.used_at()).map(|(id, _)| id.clone())
 }
 
 impl Sessions {
@@ -67,12 +75,22 @@ impl Sessions {
         session
     }
 
-    /// Begins a legacy session under the id that the library gave it.
-    pub(super) fn open(&self, id: &str, principal: &str) {
+    /// Begins a legacy session under the id that the library gave it. Where there are too many, the one unused the
+    /// longest makes room.
+    pub(super) async fn open(&self, id: &str, principal: &str) {
         let session = Arc::new(Session::new(Transport::Http, principal));
         session.touch(self.now());
         session.start();
-        write(&self.legacy).insert(id.to_owned(), session);
+        let oldest = {
+            let mut table = write(&self.legacy);
+            table.insert(id.to_owned(), session);
+            if table.len() > LEGACY_SESSIONS_MAX { longest_unused(&table, id) } else { None }
+                .and_then(|known| table.remove_entry(&known))
+        };
+        if let Some((id, session)) = oldest {
+            session.end(End::Idle);
+            let _ = self.manager.close_session(&id.into()).await;
+        }
     }
 
     /// Ends a legacy session that its client closed.

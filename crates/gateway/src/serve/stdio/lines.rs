@@ -1,6 +1,6 @@
 //! Lines out of chunks of bytes, none longer than a frame may be.
 
-use super::{FRAME_BYTES_MAX, reply};
+use super::super::{FRAME_BYTES_MAX, reply};
 
 /// Collects bytes until a line feed ends them.
 #[derive(Default)]

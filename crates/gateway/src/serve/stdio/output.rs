@@ -1,0 +1,97 @@
+//! Standard output, written by whoever may block: never by the runtime, which also keeps time and hears signals.
+
+use std::{
+    io::Write,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::sync::{mpsc, oneshot};
+
+/// Frames that wait to be written, at the most; whoever has one more waits until the client reads.
+const QUEUE_FRAMES: usize = 1024;
+
+/// A handle for writing frames, each already ended by a line feed and written whole or not at all.
+#[derive(Clone)]
+pub(super) struct Output {
+    jobs: mpsc::Sender<Job>,
+    broken: Arc<AtomicBool>,
+}
+
+enum Job {
+    Frames(Vec<u8>),
+    /// Answered when everything before it was written.
+    Flush(oneshot::Sender<()>),
+}
+
+impl Output {
+    /// Starts the thread that writes what tasks have to say.
+    pub(super) fn start() -> std::io::Result<Self> {
+        let (jobs, queue) = mpsc::channel(QUEUE_FRAMES);
+        let output = Self { jobs, broken: Arc::default() };
+        let broken = Arc::clone(&output.broken);
+        std::thread::Builder::new().name("stdout".to_owned()).spawn(move || write_queued(queue, &broken))?;
+        Ok(output)
+    }
+
+    /// Writes from a thread that may wait for the client to read.
+    pub(super) fn write_blocking(&self, frames: &[u8]) {
+        write(frames, &self.broken);
+    }
+
+    /// Writes from a task.
+    pub(super) async fn send(&self, frames: Vec<u8>) {
+        let _ = self.jobs.send(Job::Frames(frames)).await;
+    }
+
+    /// Waits until everything sent so far is written, but no longer than that.
+    pub(super) async fn flush(&self, within: Duration) {
+        let (done, written) = oneshot::channel();
+        let flushed = async {
+            if self.jobs.send(Job::Flush(done)).await.is_ok() {
+                let _ = written.await;
+            }
+        };
+        let _ = tokio::time::timeout(within, flushed).await;
+    }
+
+    /// Whether the client has closed its end.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
+    }
+}
+
+fn write_queued(mut queue: mpsc::Receiver<Job>, broken: &AtomicBool) {
+    let mut frames = Vec::new();
+    while let Some(mut job) = queue.blocking_recv() {
+        // What has gathered meanwhile goes out in one write.
+        let flush = loop {
+            match job {
+                Job::Frames(more) => frames.extend_from_slice(&more),
+                Job::Flush(done) => break Some(done),
+            }
+            match queue.try_recv() {
+                Ok(next) => job = next,
+                Err(_) => break None,
+            }
+        };
+        write(&frames, broken);
+        frames.clear();
+        if let Some(done) = flush {
+            let _ = done.send(());
+        }
+    }
+}
+
+fn write(frames: &[u8], broken: &AtomicBool) {
+    if frames.is_empty() || broken.load(Ordering::Relaxed) {
+        return;
+    }
+    let mut out = std::io::stdout().lock();
+    if out.write_all(frames).and_then(|()| out.flush()).is_err() {
+        broken.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,181 @@
+//! The thread that reads standard input.
+
+use std::{
+    io::Read,
+    sync::{Arc, atomic::Ordering},
+    task::{Poll, Waker},
+};
+
+use tokio::sync::mpsc;
+
+use super::{
+    super::{
+        call::{self, Admitted},
+        frame::{self, Era, Frame, Opens, ToolCall},
+        reply,
+    },
+    Connection, end_line,
+    lines::Lines,
+};
+
+pub(super) struct Reader {
+    connection: Arc<Connection>,
+    library: mpsc::Sender<Vec<u8>>,
+    /// Whether the library was given a request that begins a connection; before that it takes no notifications.
+    library_open: bool,
+    runtime: tokio::runtime::Handle,
+}
+
+impl Reader {
+    /// Starts reading; what comes back resolves when the input has ended.
+    pub(super) fn start(
+        connection: Arc<Connection>,
+        library: mpsc::Sender<Vec<u8>>,
+    ) -> std::io::Result<mpsc::Receiver<()>> {
+        let runtime = tokio::runtime::Handle::current();
+        let reader = Self { connection, library, library_open: false, runtime: runtime.clone() };
+        let (ended, end) = mpsc::channel(1);
+        std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
+            let _context = runtime.enter();
+            reader.run();
+            drop(ended);
+        })?;
+        Ok(end)
+    }
+
+    fn run(mut self) {
+        let mut lines = Lines::default();
+        let mut input = std::io::stdin().lock();
+        let mut chunk = vec![0; 64 * 1024];
+        let mut replies = Vec::new();
+        loop {
+            let read = match input.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(_) => break,
+            };
+            lines.push(chunk.get(..read).unwrap_or_default());
+            while let Some(line) = lines.next() {
+                match line {
+                    Ok(line) => self.line(&line, &mut replies),
+                    Err(too_long) => end_line(&mut replies, &too_long),
+                }
+            }
+            self.connection.output.write_blocking(&replies);
+            replies.clear();
+            if self.connection.output.is_broken() {
+                break;
+            }
+        }
+        if let Some(line) = lines.rest() {
+            self.line(&line, &mut replies);
+            self.connection.output.write_blocking(&replies);
+        }
+    }
+
+    fn line(&mut self, line: &[u8], replies: &mut Vec<u8>) {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        match frame::read(line) {
+            Frame::Refused(reply) => end_line(replies, &reply),
+            Frame::NotUtf8 { id, tool: _, era, offset } => {
+                end_line(replies, &self.not_utf8(&id, era, offset))
+            }
+            Frame::Call(tool_call) => self.call(line, &tool_call, replies),
+            Frame::Cancelled(id) => {
+                self.connection.session.cancel(&id);
+                self.connection.settle(&id);
+                self.notice(line);
+            }
+            Frame::Request { id, opens } => self.request(&id, opens, line, replies),
+            Frame::Notice => self.notice(line),
+        }
+    }
+
+    /// Whether a call of that era belongs to a connection that has begun.
+    fn has_begun(&self, era: Era) -> bool {
+        match era {
+            Era::SelfContained => true,
+            Era::Initialized => self.connection.established.load(Ordering::Relaxed),
+            Era::Unclear => false,
+        }
+    }
+
+    fn not_utf8(&self, id: &str, era: Era, offset: usize) -> Vec<u8> {
+        if !self.has_begun(era) {
+            return reply::error(id, reply::PARSE_ERROR, "The message is not valid UTF-8");
+        }
+        let answer = call::not_utf8(&self.connection.session, offset);
+        reply::tool_result(id, &answer, era == Era::SelfContained)
+    }
+
+    fn call(&mut self, line: &[u8], tool_call: &ToolCall<'_>, replies: &mut Vec<u8>) {
+        let self_contained = tool_call.era == Era::SelfContained;
+        let opens = if self_contained { Opens::SelfContained } else { Opens::Nothing };
+        if !self.has_begun(tool_call.era) {
+            return self.request(&tool_call.id, opens, line, replies);
+        }
+        let connection = &self.connection;
+        connection.session.start();
+        match call::admit(&connection.gateway, &connection.session, tool_call) {
+            Admitted::Answer(answer) => {
+                end_line(replies, &reply::tool_result(&tool_call.id, &answer, self_contained));
+            }
+            Admitted::Call(endpoint, arguments) if tool_call.plain && connection.fast_path => {
+                let (connection, id) = (Arc::clone(connection), tool_call.id.clone().into_owned());
+                let work = async move {
+                    let Connection { gateway, session, .. } = connection.as_ref();
+                    call::run(gateway, session, endpoint, arguments, &id, self_contained).await
+                };
+                self.start_work(work, replies);
+            }
+            Admitted::UnknownTool => end_line(replies, &call::unknown_tool(tool_call)),
+            Admitted::Call(..) => self.request(&tool_call.id, opens, line, replies),
+        }
+    }
+
+    /// Takes the first step of a call here, where most calls also end, and leaves the rest to a task.
+    fn start_work(
+        &self,
+        work: impl Future<Output = Option<Vec<u8>>> + Send + 'static,
+        replies: &mut Vec<u8>,
+    ) {
+        let mut work = Box::pin(work);
+        match work.as_mut().poll(&mut std::task::Context::from_waker(Waker::noop())) {
+            Poll::Ready(Some(reply)) => end_line(replies, &reply),
+            Poll::Ready(None) => {}
+            Poll::Pending => {
+                let connection = Arc::clone(&self.connection);
+                let Ok(permit) = self.runtime.block_on(Arc::clone(&connection.waiting).acquire_owned())
+                else {
+                    return;
+                };
+                self.connection.tasks.spawn(async move {
+                    if let Some(reply) = work.await {
+                        let mut frame = Vec::new();
+                        end_line(&mut frame, &reply);
+                        connection.output.send(frame).await;
+                    }
+                    drop(permit);
+                });
+            }
+        }
+    }
+
+    fn request(&mut self, id: &str, opens: Opens, line: &[u8], replies: &mut Vec<u8>) {
+        self.library_open |= opens != Opens::Nothing;
+        self.connection.asked().insert(id.to_owned());
+        if self.library.blocking_send(line.to_vec()).is_err() {
+            self.connection.settle(id);
+            end_line(replies, &reply::error(id, reply::INTERNAL_ERROR, "The server is stopping"));
+        }
+    }
+
+    fn notice(&self, line: &[u8]) {
+        if self.library_open {
+            let _ = self.library.blocking_send(line.to_vec());
+        }
+    }
+}
