@@ -24,3 +24,4 @@ mod modes;
 mod requests;
 mod sessions;
 mod slow;
+mod stubborn;

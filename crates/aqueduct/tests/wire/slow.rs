@@ -120,7 +120,7 @@ fn what_a_session_runs_ends_with_it() {
 }
 
 /// Sends a request and hangs up after a while, which cancels it where there are no sessions.
-fn abandon(url: &str, headers: &[(String, String)], body: &str, after: Duration) {
+pub(crate) fn abandon(url: &str, headers: &[(String, String)], body: &str, after: Duration) {
     use std::io::Write;
     let address = url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
     let mut stream = std::net::TcpStream::connect(address).unwrap();

@@ -6,7 +6,7 @@ use axum::response::Response;
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value};
 
-use super::{Front, json};
+use super::{Front, json, sessions::wire_id};
 use crate::{
     serve::{
         call::{self, Admitted},
@@ -81,7 +81,7 @@ impl Front {
         }
         match (era, known) {
             (Era::Initialized, Some(session)) if is_legacy(headers) => Some(Arc::clone(session)),
-            (Era::SelfContained, None) if is_self_contained(headers, tool) => {
+            (Era::SelfContained, None) if is_self_contained(headers, tool) && wire_id(headers).is_none() => {
                 Some(self.sessions.stateless(principal))
             }
             _ => None,
@@ -89,13 +89,8 @@ impl Front {
     }
 }
 
-/// A header that is there once. Of two, a proxy might have read the other one.
 fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (Some(value), None) => value.to_str().ok(),
-        _ => None,
-    }
+    headers.get(name)?.to_str().ok()
 }
 
 /// The protocol wants both named, though we choose.
@@ -107,10 +102,9 @@ fn accepts_both(headers: &HeaderMap) -> bool {
 }
 
 fn is_legacy(headers: &HeaderMap) -> bool {
-    let version = headers.contains_key("mcp-protocol-version").then(|| text(headers, "mcp-protocol-version"));
+    let version = text(headers, "mcp-protocol-version");
     let standard = ["mcp-method", "mcp-name"].iter().any(|name| headers.contains_key(*name));
-    !standard
-        && version.is_none_or(|version| version.is_some_and(|version| LEGACY_VERSIONS.contains(&version)))
+    !standard && version.is_none_or(|version| LEGACY_VERSIONS.contains(&version))
 }
 
 /// The headers say the same as the body; where they do not, the library has the words for it.

@@ -30,7 +30,19 @@ pub enum Refusal {
     Host,
     Origin,
     Credential,
+    /// A header that steers a request is there twice, and whoever routed it may have read the other one.
+    Twice,
 }
+
+/// The headers that say what a request is and whose.
+const STEERING: [&str; 6] = [
+    "authorization",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "mcp-method",
+    "mcp-name",
+    "mcp-param-operation",
+];
 
 impl Guard {
     /// Loopback names are always good; a page from elsewhere that resolves to us still names itself as Host.
@@ -56,6 +68,9 @@ impl Guard {
         }
         if !self.is_known_origin(headers) {
             return Err(Refusal::Origin);
+        }
+        if STEERING.iter().any(|name| headers.get_all(*name).iter().nth(1).is_some()) {
+            return Err(Refusal::Twice);
         }
         if self.credentials.is_empty() {
             return Ok(LOCAL.to_owned());
@@ -124,6 +139,10 @@ impl IntoResponse for Refusal {
                 "Forbidden: this Origin may not call. Add it to [server] allowed_origins if it should.",
             )
                 .into_response(),
+            Self::Twice => {
+                (StatusCode::BAD_REQUEST, "Bad Request: a header is given twice. Send each header once.")
+                    .into_response()
+            }
             Self::Credential => (
                 StatusCode::UNAUTHORIZED,
                 [(header::WWW_AUTHENTICATE, "Bearer")],
