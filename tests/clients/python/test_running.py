@@ -141,7 +141,8 @@ async def test_closing_ends_the_server(tmp_path: Path, version: str) -> None:
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
 async def test_closing_ends_a_busy_server(tmp_path: Path, version: str) -> None:
-    """REQ-SESS-02 REQ-SESS-09: the same in the middle of a call, which nobody waits for any more."""
+    """REQ-SESS-02 REQ-SESS-09: the same in the middle of a call. The server would let it finish, and obeys the SDK's
+    first signal instead; were it killed by the second, its status would not be there."""
     command, status = noting_status(tmp_path)
 
     async def abandoned(talk: Talk) -> None:
@@ -154,7 +155,7 @@ async def test_closing_ends_a_busy_server(tmp_path: Path, version: str) -> None:
             await anyio.sleep(0.2)
             began = time.monotonic()
         took = time.monotonic() - began
-    assert took < 2
+    assert took < 5
     assert status.read_text().strip() == "0"
 
 
