@@ -67,7 +67,7 @@ pub(crate) fn measure(report: &mut Report, rounds: usize) -> Result<()> {
         report.note("HTTP: not measured, because the yardsticks (../shared/floor) are not there.");
         return Ok(());
     };
-    let ours = std::env::current_exe()?;
+    let ours = process::this()?;
     let mut foreign = Vec::new();
     let mut readings: Vec<[Vec<Reading>; 2]> = MODES.iter().map(|_| Default::default()).collect();
     for _ in 0..rounds.max(1) {

@@ -77,6 +77,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command, report: &mut Report) -> Result<()> {
+    process::this()?;
     match command {
         Command::All => {
             pipeline::measure(report)?;

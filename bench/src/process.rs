@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     process::{Child, Command},
+    sync::OnceLock,
 };
 
 use crate::Result;
@@ -11,6 +12,13 @@ use crate::Result;
 pub(crate) fn repository() -> &'static Path {
     let bench = Path::new(env!("CARGO_MANIFEST_DIR"));
     bench.parent().unwrap_or(bench)
+}
+
+/// This program. Asked before anything is built: a program that was replaced no longer knows its name.
+pub(crate) fn this() -> Result<PathBuf> {
+    static THIS: OnceLock<PathBuf> = OnceLock::new();
+    let path = std::env::current_exe()?;
+    Ok(THIS.get_or_init(|| path).clone())
 }
 
 /// Builds in release and says where the programs are.

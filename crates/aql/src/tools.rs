@@ -25,7 +25,7 @@ pub struct Tool {
 /// cannot make the list long.
 const NAMED_OPERATIONS_MAX: usize = 8;
 const NAMED_PER_CATEGORY_MAX: usize = 3;
-const NAMED_CHARS_MAX: usize = 64;
+const NAMED_CHARS_MAX: usize = 56;
 
 const LIST_ALL: &str = "{ operation: \"introspect\", params: { query: \"operations\" } }";
 
@@ -76,7 +76,7 @@ fn family_description(
     if let [category] = categories {
         lines.push(effect(*category).to_owned());
     }
-    if let Some(example) = members.iter().filter_map(|op| quick_start(op)).min_by_key(String::len) {
+    if let Some(example) = members.iter().find_map(|op| quick_start(op)) {
         lines.push(format!("Quick start: {example}"));
     }
     let is_introspect = |op: &Operation| op.name().as_str() == INTROSPECT;
@@ -176,7 +176,7 @@ fn input_schema() -> Value {
         "properties": {
             "operation": {"type": "string", "description": "Operation name", "x-mcp-header": "Operation"},
             "params": {"type": "object", "additionalProperties": true},
-            "operations": {"type": "array", "description": "Batch instead: [{operation, params}], all of this tool", "items": {"type": "object"}}
+            "operations": {"type": "array", "description": "Batch instead: [{operation, params}] of this tool", "items": {"type": "object"}}
         },
         "required": ["operation"]
     })

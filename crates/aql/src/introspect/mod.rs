@@ -8,7 +8,7 @@ mod page;
 mod search;
 mod view;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 
@@ -30,6 +30,8 @@ pub struct Prepared {
     /// `_protocol` up to the session's id.
     protocol: String,
     types: String,
+    /// Each operation in full, by its place in the registry. Written when first asked for: most never are.
+    details: Vec<OnceLock<String>>,
     index: Index,
 }
 
@@ -47,6 +49,7 @@ impl Prepared {
             list: Arc::new(list),
             protocol,
             types: json!({"types": types}).to_string(),
+            details: vec![OnceLock::new(); registry.operations.len()],
             index: Index::new(&operations),
         }
     }
@@ -56,12 +59,7 @@ impl Prepared {
 pub fn answer(registry: &Registry, params: &Map<String, Value>, session: &str) -> Result<Answer, Error> {
     let text = |key: &str| params.get(key).and_then(Value::as_str);
     match (text("query").unwrap_or_default(), text("name")) {
-        ("operations", Some(name)) => {
-            let detail = Detail::read(params)?;
-            let found = registry.visible().find(|operation| operation.name().as_str() == name);
-            let details = found.map(|operation| view::details(registry, operation, detail));
-            Ok(Answer::from_data(&json!({"operation": details})))
-        }
+        ("operations", Some(name)) => Ok(one(registry, name, Detail::read(params)?)),
         ("operations", None) => list(registry, params, session),
         ("types", Some(name)) => {
             let details = registry.types().named(name).map(|known| json!(known.details()));
@@ -70,6 +68,17 @@ pub fn answer(registry: &Registry, params: &Map<String, Value>, session: &str) -
         ("types", None) => Ok(Answer::from_data_text(&registry.introspection.types)),
         ("danger", name) => danger(registry, name),
         (other, _) => Err(Error::new(Code::Introspection, format!("The query '{other}' has no answer"))),
+    }
+}
+
+fn one(registry: &Registry, name: &str, detail: Detail) -> Answer {
+    let Some((id, operation)) = registry.visible_named(name) else {
+        return Answer::from_data(&json!({"operation": null}));
+    };
+    let write = || json!({"operation": view::details(registry, operation, detail)}).to_string();
+    match registry.introspection.details.get(id.index()) {
+        Some(kept) if detail == Detail::FULL => Answer::from_data_text(kept.get_or_init(write)),
+        _ => Answer::from_data_text(&write()),
     }
 }
 
@@ -144,8 +153,8 @@ fn danger(registry: &Registry, name: Option<&str>) -> Result<Answer, Error> {
     };
     let data = match name {
         Some(name) => {
-            let found = registry.visible().find(|operation| operation.name().as_str() == name);
-            json!({"danger": found.map(entry)})
+            let found = registry.visible_named(name);
+            json!({"danger": found.map(|(_, operation)| entry(operation))})
         }
         None => json!({"dangers": registry.visible().map(entry).collect::<Vec<_>>()}),
     };

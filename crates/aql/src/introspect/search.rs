@@ -47,7 +47,7 @@ impl Index {
     /// The positions of the operations that fit the text, best first; equal ones in the registry's order.
     pub(super) fn find(&self, text: &str) -> Vec<usize> {
         let total = self.lengths.len() as f64;
-        let mut scores: HashMap<usize, f64> = HashMap::new();
+        let mut scores = vec![0.0; self.lengths.len()];
         for word in words(text) {
             let Some(postings) = self.postings.get(&word) else { continue };
             let count = postings.len() as f64;
@@ -55,11 +55,13 @@ impl Index {
             for (position, weight) in postings {
                 let length = self.lengths.get(*position).copied().unwrap_or_default() / self.average_length;
                 let bound = SATURATION * (1.0 - LENGTH_SHARE + LENGTH_SHARE * length);
-                *scores.entry(*position).or_default() +=
-                    rarity * weight * (SATURATION + 1.0) / (weight + bound);
+                if let Some(score) = scores.get_mut(*position) {
+                    *score += rarity * weight * (SATURATION + 1.0) / (weight + bound);
+                }
             }
         }
-        let mut ranked: Vec<(usize, f64)> = scores.into_iter().collect();
+        let mut ranked: Vec<(usize, f64)> =
+            scores.into_iter().enumerate().filter(|(_, score)| *score > 0.0).collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         ranked.into_iter().map(|(position, _)| position).collect()
     }

@@ -18,7 +18,7 @@ pub(super) struct Detail {
 }
 
 impl Detail {
-    const FULL: Self = Self { description: true, examples: true };
+    pub(super) const FULL: Self = Self { description: true, examples: true };
 
     /// Reads `fields`, whose type was checked.
     pub(super) fn read(params: &Map<String, Value>) -> Result<Self, Error> {

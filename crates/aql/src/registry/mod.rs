@@ -157,6 +157,13 @@ impl Registry {
         pairs.filter(|(_, decision)| **decision == Decision::Allow).map(|(operation, _)| operation)
     }
 
+    /// The operation of that name, if a caller may see it.
+    pub(crate) fn visible_named(&self, name: &str) -> Option<(OperationId, &Operation)> {
+        let id = self.id(name)?;
+        self.decision(id).filter(|decision| **decision == Decision::Allow)?;
+        Some((id, self.get(id)?))
+    }
+
     #[must_use]
     pub fn family(&self, operation: &Operation) -> Option<&Family> {
         self.profile.families().get(operation.family)
