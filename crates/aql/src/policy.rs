@@ -11,6 +11,8 @@ pub struct Policy {
     pub deny: Vec<String>,
     /// Operations above this level are denied.
     pub max_danger: Option<DangerLevel>,
+    /// How many calls a principal may make in a minute.
+    pub calls_per_minute: Option<u32>,
 }
 
 /// What the rules say of one operation.

@@ -13,6 +13,7 @@ pub mod gate;
 pub mod library;
 pub mod pipeline;
 pub mod progress;
+mod rates;
 pub mod serve;
 pub mod session;
 pub mod store;

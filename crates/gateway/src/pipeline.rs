@@ -23,6 +23,7 @@ use crate::{
     dispatch::{self, Context, Outcome, Surface},
     gate::{self, Permitted},
     progress::Progress,
+    rates::Rates,
     session::Session,
 };
 
@@ -33,6 +34,7 @@ pub type Clock = fn() -> jiff::Timestamp;
 pub struct Gateway {
     surface: ArcSwap<Surface>,
     permits: Semaphore,
+    rates: Rates,
     clock: Clock,
 }
 
@@ -40,7 +42,7 @@ impl Gateway {
     #[must_use]
     pub fn new(surface: Surface, clock: Clock) -> Self {
         let permits = Semaphore::new(surface.registry.max_concurrent_requests());
-        Self { surface: ArcSwap::from_pointee(surface), permits, clock }
+        Self { surface: ArcSwap::from_pointee(surface), permits, rates: Rates::default(), clock }
     }
 
     /// The surface in force. A call keeps the one it started with.
@@ -104,6 +106,9 @@ impl Flow<'_> {
     async fn steps(&self, call: Call) -> Result<Answer, Error> {
         let routed = self.surface.registry.routed(self.endpoint, call)?;
         gate::admit(&routed, self.session)?;
+        if let Some(per_minute) = self.surface.registry.calls_per_minute() {
+            self.gateway.rates.admit(self.session.principal(), per_minute, (self.gateway.clock)())?;
+        }
         let permitted = gate::pass(routed.validate()?, self.session)?;
         if permitted.operation().name().as_str() == INTROSPECT {
             let answer = introspect::answer(permitted.registry(), permitted.params(), self.session.id())?;

@@ -119,6 +119,7 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
         max_concurrent_requests: builder.max_concurrent_requests,
         supports_etag,
         strictness: builder.strictness,
+        calls_per_minute: builder.policy.calls_per_minute,
         operations,
         decisions,
         by_name,

@@ -57,6 +57,7 @@ pub struct Registry {
     pub(crate) max_concurrent_requests: usize,
     pub(crate) supports_etag: bool,
     pub(crate) strictness: Strictness,
+    pub(crate) calls_per_minute: Option<u32>,
     pub(crate) operations: Vec<Operation>,
     pub(crate) decisions: Vec<Decision>,
     pub(crate) by_name: HashMap<OperationName, OperationId>,
@@ -103,6 +104,12 @@ impl Registry {
     #[must_use]
     pub fn max_concurrent_requests(&self) -> usize {
         self.max_concurrent_requests
+    }
+
+    /// How many calls a principal may make in a minute, where the operator says.
+    #[must_use]
+    pub fn calls_per_minute(&self) -> Option<u32> {
+        self.calls_per_minute
     }
 
     #[must_use]

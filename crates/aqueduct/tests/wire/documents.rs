@@ -157,6 +157,11 @@ fn every_key_and_warning_in_the_source_is_documented() {
         "replacement",
         "removal_date",
         "occurrence_count",
+        "limit",
+        "remaining",
+        "window",
+        "resets_at",
+        "retry_after_seconds",
     ];
     let mut keys = quoted_after(&sources, ".with(");
     keys.extend(quoted_after(&sources, "error.details.insert("));

@@ -191,6 +191,28 @@ fn the_environment_sets_mode_and_prefix_and_wrong_values_stop_the_start() {
     assert!(process.child.try_wait().unwrap().is_none(), "a long prefix only warns");
 }
 
+/// REQ-ERR-04 LREQ-ERR-17
+#[test]
+fn a_caller_makes_no_more_calls_than_it_may() {
+    let directory = data();
+    let config = "[safety]\nmax_calls_per_minute = 5\n";
+    let mut client = Setup::new(directory.path()).config(config).connect(WIRES[0]);
+    for _ in 0..5 {
+        assert_eq!(client.read("list_entities", json!({}))["success"], true);
+    }
+    let error = client.read("list_entities", json!({}))["error"].clone();
+    assert_eq!(
+        (&error["code"], &error["message"]),
+        (&json!("RATE_LIMIT_EXCEEDED"), &json!("API rate limit exceeded"))
+    );
+    let details = &error["details"];
+    assert_eq!(
+        (&details["limit"], &details["remaining"], &details["window"]),
+        (&json!(5), &json!(0), &json!("minute"))
+    );
+    assert!((1..=60).contains(&details["retry_after_seconds"].as_u64().unwrap()), "{details}");
+}
+
 /// REQ-ERR-03 LREQ-MODE-09
 #[test]
 fn what_the_rules_deny_is_neither_seen_nor_run() {

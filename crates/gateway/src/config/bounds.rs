@@ -52,6 +52,14 @@ pub(super) const DATABASE_BYTES: Bounds = Bounds {
     max: 1 << 60,
     default: None,
 };
+pub(super) const CALLS_PER_MINUTE: Bounds = Bounds {
+    section: "safety",
+    key: "max_calls_per_minute",
+    unit: "calls",
+    min: 1,
+    max: 1_000_000,
+    default: None,
+};
 
 /// The range that the language gives one of its limits.
 pub(super) const fn of(limit: &Limit) -> Bounds {

@@ -170,6 +170,9 @@ pub(super) struct Safety {
     /// The most dangerous level that may be called. Left out, every level may.
     #[schemars(extend("enum" = ["safe", "reversible", "destructive", "dangerous", "forbidden"]))]
     pub(super) max_danger: Option<Text>,
+    /// How many calls each principal may make in a minute. Left out, there is no limit.
+    #[schemars(transform = bounds::CALLS_PER_MINUTE.into_schema())]
+    pub(super) max_calls_per_minute: Option<Number>,
 }
 
 /// Who may call over HTTP.

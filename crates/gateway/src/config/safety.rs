@@ -3,6 +3,7 @@
 use aql::policy::Policy;
 
 use super::{
+    bounds,
     error::Error,
     file::{self, Placed},
 };
@@ -12,7 +13,10 @@ pub(super) fn policy(written: &file::Safety) -> Result<Policy, Error> {
         Some(level) => Some(level.get().parse().map_err(|error| Error::at(level.span(), error))?),
         None => None,
     };
+    let calls = written.max_calls_per_minute.as_ref();
+    let calls = calls.map(|calls| bounds::CALLS_PER_MINUTE.check(calls)).transpose()?;
     Ok(Policy {
+        calls_per_minute: calls.and_then(|calls| u32::try_from(calls).ok()),
         allow: patterns(written.allow.as_ref())?,
         deny: patterns(written.deny.as_ref())?,
         max_danger,

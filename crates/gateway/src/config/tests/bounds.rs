@@ -34,7 +34,7 @@ fn every_bound_is_accepted_and_one_beyond_is_refused() {
             }
         }
     }
-    assert_eq!(numbers, 9);
+    assert_eq!(numbers, 10);
 }
 
 /// REQ-LIMIT-07

@@ -119,6 +119,7 @@ fn every_key_of_a_full_file_takes_effect() {
     assert_eq!(checked.policy.allow, ["*_item", "introspect"]);
     assert_eq!(checked.policy.deny, ["delete_*"]);
     assert_eq!(checked.policy.max_danger, Some(DangerLevel::Reversible));
+    assert_eq!(checked.policy.calls_per_minute, Some(600));
     let principals: Vec<_> = checked.auth.tokens.iter().map(|token| token.principal.as_str()).collect();
     assert_eq!(principals, ["alice", "bob"]);
     assert_eq!(checked.auth.tokens[0].sha256[..3], [0x2b, 0xd8, 0x06]);
