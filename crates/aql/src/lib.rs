@@ -35,6 +35,7 @@ pub mod operation;
 pub mod param;
 pub mod policy;
 pub mod profile;
+pub mod query;
 pub mod registry;
 pub mod request;
 pub mod response;
