@@ -1,3 +1,13 @@
 //! The query language over any list of JSON: filter, sort, page, aggregate.
 
+pub mod collection;
+pub mod compute;
+#[cfg(test)]
+mod fixture;
+mod observe;
 pub mod order;
+pub mod path;
+mod refuse;
+pub mod sort;
+
+pub use self::collection::Collection;
