@@ -2,6 +2,7 @@
 
 pub mod collection;
 pub mod compute;
+pub mod filter;
 #[cfg(test)]
 mod fixture;
 mod observe;
@@ -10,4 +11,4 @@ pub mod path;
 mod refuse;
 pub mod sort;
 
-pub use self::collection::Collection;
+pub use self::{collection::Collection, filter::Filter};
