@@ -1,5 +1,6 @@
 //! The query language over any list of JSON: filter, sort, page, aggregate.
 
+pub mod aggregate;
 pub mod collection;
 pub mod compute;
 mod cursor;
