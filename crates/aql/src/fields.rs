@@ -53,6 +53,10 @@ impl Path {
         let steps: Vec<String> = text.split('.').map(str::to_owned).collect();
         (!steps.iter().any(String::is_empty)).then_some(Self(steps))
     }
+
+    pub(crate) fn steps(&self) -> &[String] {
+        &self.0
+    }
 }
 
 impl std::fmt::Display for Path {

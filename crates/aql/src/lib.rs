@@ -36,6 +36,7 @@ pub mod param;
 pub mod policy;
 pub mod profile;
 pub mod rate;
+pub mod query;
 pub mod registry;
 pub mod request;
 pub mod response;

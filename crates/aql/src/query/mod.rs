@@ -1,0 +1,247 @@
+//! The query language over any list of JSON: filter, sort, page, aggregate.
+//!
+//! There is one evaluator and it is this one. Storage may hand over fewer items than it has, narrowed by
+//! [`Filter::conjuncts`] and the place a cursor stands for, but what is in an answer and in which order is decided here,
+//! by one written [`order`] of values. A [`Collection`], made when a registry is, says what may be asked; [`Query::read`]
+//! checks a call's parameters against it before anything is looked at; [`Query::run`] is a pure function of the query,
+//! the items and the time.
+//!
+//! It never fetches, sorts by anything not asked for, or remembers: a cursor holds all there is between two pages.
+//!
+//! ```
+//! use aql::query::{Collection, CursorKey, Kind, Query};
+//! use serde_json::json;
+//!
+//! let tasks = Collection::builder("tasks").id("id").field("id", Kind::Text).field("done", Kind::Boolean).build()?;
+//! let params = json!({"filter": {"done": false}, "first": 1});
+//! let query = Query::read(params.as_object().unwrap(), &tasks, &CursorKey::new(&[0; 32]))?;
+//! let items = [json!({"id": "b", "done": false}), json!({"id": "a", "done": false}), json!({"id": "c", "done": true})];
+//! let answer = query.run(items, jiff::Timestamp::UNIX_EPOCH)?.into_value();
+//! assert_eq!(answer["items"], json!([{"id": "a", "done": false}]));
+//! assert_eq!(answer["pageInfo"]["hasNextPage"], true);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod aggregate;
+pub mod collection;
+pub mod compute;
+mod cursor;
+pub mod filter;
+#[cfg(test)]
+mod fixture;
+mod observe;
+pub mod order;
+pub mod page;
+pub mod params;
+pub mod path;
+mod refuse;
+mod run;
+pub mod sort;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use self::{
+    aggregate::Expression,
+    cursor::{Fault, Fingerprint},
+    sort::Place,
+};
+pub use self::{
+    collection::{Collection, Identity, Kind, Style},
+    compute::Computed,
+    cursor::CursorKey,
+    filter::Filter,
+    page::Window,
+    run::{Answer, Beyond},
+    sort::{Order, Sort},
+};
+use crate::error::{Code, Error};
+
+/// Parameters that change what is shown of an answer, not what it is about.
+const SHOWING: [&str; 4] = ["fields", "preset", "dry_run", "confirmation_token"];
+
+/// A query, read and checked.
+#[derive(Debug, Clone)]
+pub struct Query {
+    collection: Collection,
+    filter: Filter,
+    sort: Sort,
+    window: Window,
+    aggregates: Vec<Expression>,
+    include_items: bool,
+    include_total: bool,
+    computed: Vec<Arc<Computed>>,
+    key: CursorKey,
+    fingerprint: Fingerprint,
+    /// The time that the first page of the series was made, where that matters.
+    since: Option<Timestamp>,
+}
+
+impl Query {
+    /// Reads the controls among a call's parameters, as the caller gave them: with defaults filled in, `first` would
+    /// stand beside every `last`. All other parameters only tell one query from another.
+    pub fn read(
+        params: &Map<String, Value>,
+        collection: &Collection,
+        key: &CursorKey,
+    ) -> Result<Self, Error> {
+        let control = |name: &str| params.get(name).filter(|_| collection.offers(name));
+        let filter = match control("filter") {
+            Some(given) => Filter::read(given, collection)?,
+            None => Filter::everything(),
+        };
+        let sort = Sort::read(control("sort"), collection)?;
+        let aggregates = match control("aggregate") {
+            Some(given) => aggregate::read(given, collection)?,
+            None => Vec::new(),
+        };
+        let flag = |name: &str| match control(name) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(other) => Err(Error::invalid_type(name, "boolean", other)),
+        };
+        let timed = filter.is_timed() || sort.is_timed();
+        let fingerprint = fingerprint(params, collection, &sort);
+        let since = std::cell::Cell::new(None);
+        let window = page::read(params, collection, |name, cursor| {
+            let (place, time) = open(key, fingerprint, &sort, timed, name, cursor)?;
+            since.set(time);
+            Ok(place)
+        })?;
+        Ok(Self {
+            include_items: flag("include_items")?,
+            include_total: flag("include_total")?,
+            computed: params.get("fields").map(|fields| collection.chosen(fields)).unwrap_or_default(),
+            collection: collection.clone(),
+            filter,
+            sort,
+            window,
+            aggregates,
+            key: key.clone(),
+            fingerprint,
+            since: since.get(),
+        })
+    }
+
+    #[must_use]
+    pub fn filter(&self) -> &Filter {
+        &self.filter
+    }
+
+    #[must_use]
+    pub fn sort(&self) -> &Sort {
+        &self.sort
+    }
+
+    /// Which part is wanted, with the place that a cursor stands for.
+    #[must_use]
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+
+    #[must_use]
+    pub fn aggregates(&self) -> &[Expression] {
+        &self.aggregates
+    }
+
+    /// Whether a page of items is part of the answer.
+    #[must_use]
+    pub fn wants_items(&self) -> bool {
+        self.aggregates.is_empty() || self.include_items
+    }
+
+    /// Whether the number of all matches is part of the answer.
+    #[must_use]
+    pub fn wants_total(&self) -> bool {
+        self.include_total && self.wants_items()
+    }
+
+    /// Whether the answer can be made of one page's worth of items, so that storage need not hand over all of them.
+    #[must_use]
+    pub fn is_narrowable(&self) -> bool {
+        self.aggregates.is_empty()
+    }
+
+    /// Shows these computed fields as well: those of a preset, which only the operation knows.
+    #[must_use]
+    pub fn computing(mut self, fields: &Value) -> Self {
+        for field in self.collection.chosen(fields) {
+            if !self.computed.iter().any(|known| known.name() == field.name()) {
+                self.computed.push(field);
+            }
+        }
+        self
+    }
+
+    /// The time to compute with, whole seconds: that of the first page, all along a series.
+    #[must_use]
+    pub fn time(&self, now: Timestamp) -> Timestamp {
+        self.since.unwrap_or_else(|| Timestamp::from_second(now.as_second()).unwrap_or(now))
+    }
+
+    fn is_timed(&self) -> bool {
+        self.filter.is_timed() || self.sort.is_timed()
+    }
+
+    /// The cursor of an item that stands here.
+    fn cursor(&self, place: &Place<'_>, time: Timestamp) -> String {
+        let mut values = vec![place.id.to_value()];
+        values.extend(place.keys.iter().map(order::Key::to_value));
+        if self.is_timed() {
+            values.push(time.as_second().into());
+        }
+        cursor::seal(&self.key, self.fingerprint, &values)
+    }
+}
+
+/// What a series of pages has in common: the collection, the filter, the order, and everything else that was asked
+/// but for the page and what is shown of it.
+fn fingerprint(params: &Map<String, Value>, collection: &Collection, sort: &Sort) -> Fingerprint {
+    let keys = sort.keys().iter().map(|key| json!([key.target.to_string(), key.order.as_str()]));
+    let keys: Vec<Value> = keys.collect();
+    let decides = |name: &str, value: &Value| {
+        let control = collection.offers(name) && (name != "filter" || *value == json!({}));
+        !control && !SHOWING.contains(&name) && !name.starts_with('_')
+    };
+    let rest = params.iter().filter(|(name, value)| decides(name, value));
+    let rest: Map<String, Value> = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
+    Fingerprint::of(&order::canonical(&json!([collection.name(), keys, rest])))
+}
+
+fn open(
+    key: &CursorKey,
+    fingerprint: Fingerprint,
+    sort: &Sort,
+    timed: bool,
+    name: &str,
+    cursor: &str,
+) -> Result<(Place<'static>, Option<Timestamp>), Error> {
+    let mut values = cursor::open(key, fingerprint, cursor).map_err(|fault| refuse_cursor(name, fault))?;
+    let forged = || refuse_cursor(name, Fault::Forged);
+    let time = match timed {
+        true => {
+            let second = values.pop().and_then(|value| value.as_i64()).ok_or_else(forged)?;
+            Some(Timestamp::from_second(second).map_err(|_| forged())?)
+        }
+        false => None,
+    };
+    match values.split_first() {
+        Some((id, keys)) if keys.len() == sort.keys().len() => {
+            Ok((Place::of_values(id, keys).into_owned(), time))
+        }
+        _ => Err(forged()),
+    }
+}
+
+fn refuse_cursor(name: &str, fault: Fault) -> Error {
+    let reason = match fault {
+        Fault::Forged => "is not a cursor of this server, or was changed",
+        Fault::Foreign => "belongs to another query: its filter, sort or other parameters differ",
+    };
+    Error::new(Code::InvalidCursor, format!("Parameter '{name}' {reason}"))
+        .with("param_name", name)
+        .with("expected", "a startCursor or endCursor of the same query, unchanged")
+        .hint(format!("Repeat the call with the same filter and sort, or start again without '{name}'."))
+}
