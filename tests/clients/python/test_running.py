@@ -123,9 +123,10 @@ async def test_eras_share_a_server(aqueduct: Aqueduct) -> None:
 
 
 def noting_status(tmp_path: Path) -> tuple[list[str], Path]:
-    """A shell around the server notes its exit status; were the server killed for being slow, so would the shell be."""
+    """A shell around the server notes its exit status. It lets a signal to stop pass, as the server does in its own
+    way; were the server killed for being slow, so would the shell be."""
     status = tmp_path / "status"
-    return ["/bin/sh", "-c", f'"$0"; echo $? > "{status}"', *Fixture(tmp_path).stdio()], status
+    return ["/bin/sh", "-c", f'trap : TERM; "$0"; echo $? > "{status}"', *Fixture(tmp_path).stdio()], status
 
 
 @pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25", "2026-07-28"])
