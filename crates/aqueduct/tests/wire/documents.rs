@@ -134,6 +134,7 @@ fn every_key_and_warning_in_the_source_is_documented() {
     // What the specification prints as details of an error or a warning.
     let specified = [
         "param_name",
+        "provided",
         "operation",
         "expected_type",
         "actual_type",

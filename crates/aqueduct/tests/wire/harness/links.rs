@@ -106,7 +106,12 @@ impl HttpAnswer {
 }
 
 static AGENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
-    ureq::Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).build().into()
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(PATIENCE))
+        .max_idle_connections(0)
+        .build()
+        .into()
 });
 
 impl HttpServer {
