@@ -1,6 +1,6 @@
 //! The gate: the only place that makes a [`Permitted`], and so the only way to an operation's handler.
 //!
-//! For now it holds the operator's static rules; whatever decides later decides here.
+//! For now it holds the operator's static rules and the limit of calls; whatever decides later decides here.
 
 use aql::{
     error::Error,
@@ -12,7 +12,7 @@ use aql::{
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-use crate::session::Session;
+use crate::{pipeline::Clock, rates::Rates, session::Session};
 
 /// A valid request that may run. Its fields are private and [`pass`] alone builds it.
 #[derive(Debug)]
@@ -59,10 +59,14 @@ impl Permitted {
     }
 }
 
-/// Turns a call away whose caller has no right to the operation, before its parameters are looked at: they are not
-/// told either.
-pub fn admit(routed: &Routed, session: &Session) -> Result<(), Error> {
-    decide(routed.operation().name().as_str(), routed.decision(), session)
+/// Turns a call away whose caller has no right to the operation or has made too many calls, before its parameters are
+/// looked at: they are not told either.
+pub(crate) fn admit(routed: &Routed, session: &Session, rates: &Rates, clock: Clock) -> Result<(), Error> {
+    decide(routed.operation().name().as_str(), routed.decision(), session)?;
+    match routed.registry().calls_per_minute() {
+        Some(per_minute) => rates.admit(session.principal(), per_minute, clock()),
+        None => Ok(()),
+    }
 }
 
 /// Decides whether a call runs.

@@ -105,10 +105,7 @@ impl Flow<'_> {
 
     async fn steps(&self, call: Call) -> Result<Answer, Error> {
         let routed = self.surface.registry.routed(self.endpoint, call)?;
-        gate::admit(&routed, self.session)?;
-        if let Some(per_minute) = self.surface.registry.calls_per_minute() {
-            self.gateway.rates.admit(self.session.principal(), per_minute, (self.gateway.clock)())?;
-        }
+        gate::admit(&routed, self.session, &self.gateway.rates, self.gateway.clock)?;
         let permitted = gate::pass(routed.validate()?, self.session)?;
         if permitted.operation().name().as_str() == INTROSPECT {
             let answer = introspect::answer(permitted.registry(), permitted.params(), self.session.id())?;

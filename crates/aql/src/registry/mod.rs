@@ -250,6 +250,11 @@ pub struct Routed {
 
 impl Routed {
     #[must_use]
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    #[must_use]
     pub fn operation(&self) -> &Operation {
         self.registry.of(self.id)
     }
