@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::{
     category::Category,
     danger::{Danger, DangerLevel},
+    query::Collection,
 };
 
 /// An operation to be.
@@ -32,8 +33,41 @@ pub struct Operation {
     pub deprecated: Option<Deprecation>,
     /// Where the result's fields can be chosen with `fields`.
     pub selection: Option<Selection>,
+    /// Where the query language works on the result.
+    #[serde(skip)]
+    pub queried: Option<Queried>,
+    /// How far relations can be followed with it.
+    #[serde(skip)]
+    pub relationships: Option<Relationships>,
     /// Which server behind us does the work, if another one does.
     pub server: Option<String>,
+}
+
+/// What the query language works on, and who runs the query.
+#[derive(Debug, Clone)]
+pub enum Queried {
+    /// The handler does, as one with a store behind it can. It answers with the page.
+    Stored(Collection),
+    /// We do, over the list that the handler returned.
+    Returned(Collection),
+    /// The answer is one item, of which only computed fields can be asked.
+    Item(Collection),
+}
+
+impl Queried {
+    #[must_use]
+    pub fn collection(&self) -> &Collection {
+        match self {
+            Self::Stored(collection) | Self::Returned(collection) | Self::Item(collection) => collection,
+        }
+    }
+}
+
+/// What an operation that follows relations can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relationships {
+    pub types: Vec<String>,
+    pub max_depth: usize,
 }
 
 /// What an operation answers.
@@ -235,6 +269,26 @@ impl Operation {
     #[must_use]
     pub fn selection(mut self, selection: Selection) -> Self {
         self.selection = Some(selection);
+        self
+    }
+
+    /// Offers the query language, with this on the other side of it.
+    #[must_use]
+    pub fn queried(mut self, queried: Queried) -> Self {
+        self.queried = Some(queried);
+        self
+    }
+
+    /// Offers the query language over whatever list the handler returns.
+    #[must_use]
+    pub fn queried_as_returned(self) -> Self {
+        let collection = Collection::of_anything(&self.name);
+        self.queried(Queried::Returned(collection))
+    }
+
+    #[must_use]
+    pub fn relationships(mut self, relationships: Relationships) -> Self {
+        self.relationships = Some(relationships);
         self
     }
 }

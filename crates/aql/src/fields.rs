@@ -6,6 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::{
     define::Answers,
+    query::{
+        Collection,
+        compute::{COMPUTED, PREFIX},
+    },
     warning::{Severity, Warning},
 };
 
@@ -15,6 +19,8 @@ pub struct Selection {
     pub(crate) answers: Answers,
     pub(crate) presets: BTreeMap<String, Vec<Path>>,
     pub(crate) known: Vec<Known>,
+    /// Whether nothing is known of the result, so that any path may be in it.
+    pub(crate) anything: bool,
 }
 
 /// A dotted path, parsed.
@@ -37,6 +43,21 @@ pub(crate) const MINIMAL: &str = "minimal";
 pub enum Chosen {
     Everything,
     Only(Vec<Path>),
+    /// Of items that nobody described: what has no parts of its own.
+    Plain,
+    /// Of items that nobody described: what names them.
+    Naming,
+}
+
+impl Chosen {
+    /// The chosen paths as a `fields` value, where they are known.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        match self {
+            Self::Only(paths) => paths.iter().map(Path::to_string).collect(),
+            Self::Everything | Self::Plain | Self::Naming => Value::Null,
+        }
+    }
 }
 
 /// Why a `fields` value selects nothing: the preset names that exist.
@@ -81,7 +102,22 @@ impl Known {
     }
 }
 
+/// Under these keys most systems keep what a thing is called and found by.
+const NAMING: [&str; 12] =
+    ["id", "name", "title", "key", "number", "slug", "login", "path", "uri", "url", "type", "status"];
+
 impl Selection {
+    /// For results that nobody described: any field may be asked for, and everything is shown unasked.
+    pub(crate) fn of_anything() -> Self {
+        Self { answers: Answers::One, presets: BTreeMap::new(), known: Vec::new(), anything: true }
+    }
+
+    /// Lets the computed fields of a collection be chosen.
+    pub(crate) fn compute(&mut self, collection: &Collection) {
+        let paths = collection.computed().iter().map(|field| format!("{PREFIX}{}", field.name()));
+        self.known.extend(paths.filter_map(|path| Known::parse(&path)));
+    }
+
     /// What a call without `fields` shows.
     #[must_use]
     pub fn unasked(&self) -> Chosen {
@@ -101,8 +137,11 @@ impl Selection {
     }
 
     fn preset(&self, name: &str) -> Option<Chosen> {
-        if name == FULL {
-            return Some(Chosen::Everything);
+        match name {
+            FULL => return Some(Chosen::Everything),
+            STANDARD if self.anything => return Some(Chosen::Plain),
+            MINIMAL if self.anything => return Some(Chosen::Naming),
+            _ => {}
         }
         self.presets.get(name).map(|paths| Chosen::Only(paths.clone()))
     }
@@ -121,7 +160,9 @@ impl Selection {
         let mut unknown = Vec::new();
         for text in texts {
             match Path::parse(text) {
-                Some(path) if self.known.iter().any(|known| known.covers(&path)) => paths.push(path),
+                Some(path) if self.anything || self.known.iter().any(|known| known.covers(&path)) => {
+                    paths.push(path)
+                }
                 _ => unknown.push(text),
             }
         }
@@ -140,13 +181,12 @@ impl Selection {
     /// Trims `data` to the chosen fields: the resource itself, or each of `data.items`.
     #[must_use]
     pub fn apply(&self, chosen: &Chosen, data: Value) -> Value {
-        let Chosen::Only(paths) = chosen else { return data };
         match (self.answers, data) {
-            (Answers::One, data) => project(paths, data),
+            (Answers::One, data) => chosen.of(data),
             (Answers::Collection | Answers::Search, Value::Object(mut data)) => {
                 if let Some(Value::Array(items)) = data.get_mut("items") {
                     for item in items {
-                        *item = project(paths, item.take());
+                        *item = chosen.of(item.take());
                     }
                 }
                 Value::Object(data)
@@ -154,6 +194,32 @@ impl Selection {
             (_, other) => other,
         }
     }
+}
+
+impl Chosen {
+    /// The chosen part of one item.
+    #[must_use]
+    pub fn of(&self, item: Value) -> Value {
+        let kept = |wanted: fn(&str, &Value) -> bool, mut fields: Map<String, Value>| {
+            fields.retain(|key, value| wanted(key, value));
+            Value::Object(fields)
+        };
+        match (self, item) {
+            (Self::Only(paths), item) => project(paths, item),
+            (Self::Plain, Value::Object(fields)) => {
+                kept(|key, value| key == COMPUTED || !(value.is_object() || value.is_array()), fields)
+            }
+            (Self::Naming, Value::Object(fields)) if fields.keys().any(|key| names_it(key)) => {
+                kept(|key, value| names_it(key) && !(value.is_object() || value.is_array()), fields)
+            }
+            // What no key seems to name is shown as a whole.
+            (Self::Everything | Self::Plain | Self::Naming, item) => item,
+        }
+    }
+}
+
+fn names_it(key: &str) -> bool {
+    NAMING.contains(&key) || key.ends_with("_id") || key.ends_with("Id")
 }
 
 /// The parts of an object that the paths name, nesting kept. What is not an object passes unchanged.
@@ -219,6 +285,7 @@ mod tests {
             known: ["id", "name", "settings.theme", "settings.mail", "metadata.*", "due"]
                 .map(|text| Known::parse(text).unwrap())
                 .to_vec(),
+            anything: false,
         }
     }
 

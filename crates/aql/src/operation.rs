@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::{
     category::Category,
     danger::Danger,
-    define::{Deprecation, Example},
+    define::{Deprecation, Example, Queried, Relationships},
     fields::Selection,
     name::OperationName,
     param::Param,
@@ -40,6 +40,8 @@ pub struct Operation {
     pub(crate) danger_declared: bool,
     pub(crate) deprecated: Option<Deprecation>,
     pub(crate) selection: Option<Selection>,
+    pub(crate) queried: Option<Queried>,
+    pub(crate) relationships: Option<Relationships>,
     pub(crate) server: Option<String>,
     pub(crate) signature: String,
 }
@@ -85,6 +87,25 @@ impl Operation {
     #[must_use]
     pub fn selection(&self) -> Option<&Selection> {
         self.selection.as_ref()
+    }
+
+    #[must_use]
+    pub fn queried(&self) -> Option<&Queried> {
+        self.queried.as_ref()
+    }
+
+    #[must_use]
+    pub fn relationships(&self) -> Option<&Relationships> {
+        self.relationships.as_ref()
+    }
+
+    /// Whether a parameter of this name is a control of the query language here.
+    #[must_use]
+    pub fn is_control(&self, name: &str) -> bool {
+        self.queried.as_ref().is_some_and(|queried| match queried {
+            Queried::Stored(collection) | Queried::Returned(collection) => collection.offers(name),
+            Queried::Item(_) => false,
+        })
     }
 
     #[must_use]

@@ -61,6 +61,21 @@ impl Warning {
         warning
     }
 
+    /// A notice that an operation took long.
+    #[must_use]
+    pub fn slow(operation: &str, duration_ms: u64, threshold_ms: u64) -> Self {
+        let severity = match duration_ms / threshold_ms.max(1) {
+            0..2 => Severity::Low,
+            2..=10 => Severity::Medium,
+            _ => Severity::High,
+        };
+        let message = format!("Operation took {duration_ms}ms (threshold: {threshold_ms}ms)");
+        Self::new("PERFORMANCE_SLOW_QUERY_WARNING", message, severity)
+            .with("operation", operation)
+            .with("duration_ms", duration_ms)
+            .with("threshold_ms", threshold_ms)
+    }
+
     /// Sets a deprecation's severity for the day it is shown: high within thirty days of removal.
     #[must_use]
     pub fn dated(mut self, today: jiff::civil::Date) -> Self {
@@ -137,6 +152,23 @@ mod tests {
         assert_eq!(session.arrange(warn()).len(), 1);
         assert_eq!(session.arrange(warn()).len(), 0);
         assert_eq!(Told::default().arrange(warn()).len(), 1);
+    }
+
+    /// LREQ-WARN-07
+    #[test]
+    fn slow_queries_grow_urgent_with_the_time_they_took() {
+        for (duration, expected) in [
+            (1_500, Severity::Low),
+            (1_999, Severity::Low),
+            (5_000, Severity::Medium),
+            (10_000, Severity::Medium),
+            (11_000, Severity::High),
+        ] {
+            let warning = Warning::slow("list_items", duration, 1_000);
+            assert_eq!(warning.severity, expected, "{duration}");
+            assert_eq!(warning.message, format!("Operation took {duration}ms (threshold: 1000ms)"));
+            assert_eq!(warning.details["operation"], "list_items");
+        }
     }
 
     /// LREQ-WARN-05

@@ -51,6 +51,24 @@ struct Grow {
     bytes: usize,
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct Many {
+    /// How many things to list
+    count: u64,
+    /// How long each one's note is
+    note_bytes: Option<usize>,
+}
+
+/// Things as another system would return them: a list under a name of its own, and something beside it.
+fn things(made: u64, asked: &Many) -> Value {
+    let note = "n".repeat(asked.note_bytes.unwrap_or(1));
+    let thing = |n: u64| {
+        json!({"id": n, "title": format!("Thing {n}"), "state": if n % 3 == 0 { "open" } else { "closed" },
+               "note": note, "author": {"login": format!("user{}", n % 2)}})
+    };
+    json!({"made": made, "things": (1..=asked.count).map(thing).collect::<Vec<_>>()})
+}
+
 fn operation(category: Category, name: &str, description: &str) -> Operation {
     Operation::new(category, name, description)
 }
@@ -58,7 +76,7 @@ fn operation(category: Category, name: &str, description: &str) -> Operation {
 fn operations() -> Result<Operations, gateway::adapters::Error> {
     let finished = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&finished);
-    let next = AtomicU64::new(0);
+    let (next, made) = (AtomicU64::new(0), AtomicU64::new(0));
     let mut secret = operation(Category::Read, "get_secret", "Take a secret and tell nothing");
     secret.params = vec![Param::new("api_key", "string", "A key nobody may see").required().sensitive()];
     let mut named = operation(Category::Read, "get_thing", "Get a thing");
@@ -109,6 +127,17 @@ fn operations() -> Result<Operations, gateway::adapters::Error> {
         .typed(named, |asked: Value, _| async move {
             Ok(json!({"id": asked.get("thing_id"), "name": "thing", "settings": {"theme": "dark", "mail": null}}))
         })?
+        .typed(
+            operation(Category::Read, "list_things", "List things as another system returns them").queried_as_returned(),
+            move |asked: Many, _| {
+                let made = made.fetch_add(1, Ordering::Relaxed);
+                async move { Ok(things(made, &asked)) }
+            },
+        )?
+        .typed(
+            operation(Category::Read, "list_pairs", "Answer with two lists").queried_as_returned(),
+            |_: Nothing, _| async move { Ok(json!({"left": [{"a": 1}], "right": [{"b": 2}], "n": 1})) },
+        )?
         .typed(secret, |_: Nothing, _| async move { Ok(Value::Null) })
 }
 

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use aql::registry::{Builder, Concurrency, Problems, Registry};
+use aql::{
+    query::CursorKey,
+    registry::{Builder, Concurrency, Problems, Registry},
+};
 
 use crate::{
     adapters::{Operations, entities},
@@ -14,6 +17,9 @@ use crate::{
 
 /// What the server calls itself to agents.
 const ADAPTER: &str = "aqueduct";
+
+/// What cursors are signed with, so that they work after a restart and in every process on the directory.
+const CURSOR_KEY_FILE: &str = "cursor.key";
 
 /// Why nothing can be served.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +56,9 @@ pub fn open(config: &Checked) -> Result<App, Error> {
         store = Some(opened);
     }
     let surface = operations.publish(builder(config))?;
-    Ok(App { gateway: Arc::new(Gateway::new(surface, jiff::Timestamp::now)), store })
+    let key = CursorKey::new(&store::secret(&config.store.data, CURSOR_KEY_FILE)?);
+    let gateway = Gateway::new(surface, jiff::Timestamp::now).with_cursor_key(key);
+    Ok(App { gateway: Arc::new(gateway), store })
 }
 
 impl App {

@@ -2,7 +2,7 @@
 
 use std::{future::Future, panic::AssertUnwindSafe, pin::Pin, sync::Arc};
 
-use aql::{error::Error, registry::Registry, response::Data, warning::Warning};
+use aql::{error::Error, query::Query, registry::Registry, response::Data, warning::Warning};
 use futures_util::FutureExt;
 
 use crate::{gate::Permitted, progress::Progress};
@@ -27,6 +27,8 @@ pub struct Context {
     pub principal: Arc<str>,
     pub now: jiff::Timestamp,
     pub progress: Progress,
+    /// What is to be answered of the operation's collection, where it has one and the handler does that itself.
+    pub query: Option<Query>,
 }
 
 /// A call under way.

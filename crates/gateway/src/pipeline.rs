@@ -9,26 +9,30 @@ use aql::{
     batch::{Batch, Next},
     error::{Code, Error},
     introspect,
+    operation::Operation,
+    query::CursorKey,
     registry::{Endpoint, INTROSPECT},
     request::{Call, Entry, Request},
     response::{Answer, Data},
-    shared,
     warning::Warning,
 };
 use arc_swap::ArcSwap;
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
 use crate::{
-    dispatch::{self, Context, Outcome, Surface},
+    dispatch::{self, Context, Surface},
     gate::{self, Permitted},
     progress::Progress,
+    random,
     rates::Rates,
     session::Session,
+    shape::Shaping,
 };
 
 /// What tells the time. Passed in, so that a test can choose it.
-pub type Clock = fn() -> jiff::Timestamp;
+pub type Clock = fn() -> Timestamp;
 
 /// Everything a call needs, shared by all of them.
 pub struct Gateway {
@@ -36,13 +40,39 @@ pub struct Gateway {
     permits: Semaphore,
     rates: Rates,
     clock: Clock,
+    cursor_key: CursorKey,
+    page_bytes: usize,
 }
+
+/// A query that takes longer is answered with a warning.
+const SLOW_QUERY_MS: u64 = 1000;
+/// A list that was asked for as a whole is cut to pages of this size.
+pub const PAGE_BYTES_DEFAULT: usize = 64 * 1024;
 
 impl Gateway {
     #[must_use]
     pub fn new(surface: Surface, clock: Clock) -> Self {
-        let permits = Semaphore::new(surface.registry.max_concurrent_requests());
-        Self { surface: ArcSwap::from_pointee(surface), permits, rates: Rates::default(), clock }
+        Self {
+            permits: Semaphore::new(surface.registry.max_concurrent_requests()),
+            surface: ArcSwap::from_pointee(surface),
+            rates: Rates::default(),
+            clock,
+            cursor_key: CursorKey::new(&random::bytes()),
+            page_bytes: PAGE_BYTES_DEFAULT,
+        }
+    }
+
+    /// Signs cursors with a key that is kept, so that they work after a restart and in other processes.
+    #[must_use]
+    pub fn with_cursor_key(mut self, key: CursorKey) -> Self {
+        self.cursor_key = key;
+        self
+    }
+
+    #[must_use]
+    pub fn with_page_bytes(mut self, page_bytes: usize) -> Self {
+        self.page_bytes = page_bytes;
+        self
     }
 
     /// The surface in force. A call keeps the one it started with.
@@ -118,39 +148,54 @@ impl Flow<'_> {
     }
 
     async fn work(&self, mut permitted: Permitted) -> Result<Answer, Error> {
-        let shaping = Shaping::read(&mut permitted)?;
-        let (session_id, principal) = self.session.identity();
-        let context =
-            Context { session_id, principal, now: (self.gateway.clock)(), progress: self.progress.clone() };
-        let outcome = dispatch::run(self.surface, permitted, context).await?;
-        Ok(self.shape(shaping, outcome))
+        let mut shaping = Shaping::read(&mut permitted, &self.gateway.cursor_key)?;
+        let now = (self.gateway.clock)();
+        let (id, page_bytes) = (permitted.id(), self.gateway.page_bytes);
+        let mut warnings = std::mem::take(&mut shaping.warnings);
+        let Some(operation) = self.surface.registry.get(id) else {
+            return Err(Error::internal("the operation is not in its registry"));
+        };
+        let data = match shaping.continued(self.session, now, page_bytes) {
+            Some(page) => page?,
+            None => {
+                let (session_id, principal) = self.session.identity();
+                let (query, progress) = (shaping.query().cloned(), self.progress.clone());
+                let context = Context { session_id, principal, now, progress, query };
+                let outcome = dispatch::run(self.surface, permitted, context).await?;
+                warnings.extend(outcome.warnings);
+                shaping.apply(operation, self.session, outcome.data, now, page_bytes)?
+            }
+        };
+        Ok(self.answer(operation, &data, warnings, now))
     }
 
-    fn shape(&self, shaping: Shaping, outcome: Outcome) -> Answer {
-        let registry = &self.surface.registry;
-        let operation = registry.get(shaping.id);
-        let data = match (operation.and_then(|op| op.selection()), outcome.data) {
-            (Some(selection), Data::Value(value)) => {
-                let chosen = shaping.chosen.unwrap_or_else(|| selection.unasked());
-                Data::Value(selection.apply(&chosen, value))
-            }
-            (_, data) => data,
-        };
+    fn answer(
+        &self,
+        operation: &Operation,
+        data: &Data,
+        mut warnings: Vec<Warning>,
+        started: Timestamp,
+    ) -> Answer {
+        let limits = self.surface.registry.limits();
         // The closed schema of a batch's results has no room for warnings; they are told the next time.
         if self.in_batch {
-            return Answer::success(&data, &[], registry.limits());
+            return Answer::success(data, &[], limits);
         }
-        let mut warnings = shaping.warnings;
-        warnings.extend(outcome.warnings);
-        if let Some((operation, notice)) = operation.and_then(|op| op.deprecated().map(|notice| (op, notice)))
-        {
+        if let Some(notice) = operation.deprecated() {
             warnings.push(Warning::deprecation("operation", operation.name().as_str(), notice));
+        }
+        if operation.queried().is_some() {
+            let took = (self.gateway.clock)().duration_since(started).as_millis();
+            let took = u64::try_from(took).unwrap_or_default();
+            if took > SLOW_QUERY_MS {
+                warnings.push(Warning::slow(operation.name().as_str(), took, SLOW_QUERY_MS));
+            }
         }
         if !warnings.is_empty() {
             let today = (self.gateway.clock)().to_zoned(jiff::tz::TimeZone::UTC).date();
             warnings = warnings.into_iter().map(|warning| warning.dated(today)).collect();
         }
-        Answer::success(&data, &self.session.arrange(warnings), registry.limits())
+        Answer::success(data, &self.session.arrange(warnings), limits)
     }
 
     async fn batch(&self, entries: Vec<Entry>) -> Answer {
@@ -178,37 +223,4 @@ fn failed(error: Error, introspecting: bool, session: &Session) -> Answer {
         return Answer::bare_failure(&Error::new(error.code, error.message));
     }
     Answer::failure(error, Some(session.id()))
-}
-
-/// What a call asked to be done with its result, taken from its parameters before the handler sees them.
-struct Shaping {
-    id: aql::operation::OperationId,
-    chosen: Option<aql::fields::Chosen>,
-    warnings: Vec<Warning>,
-}
-
-impl Shaping {
-    fn read(permitted: &mut Permitted) -> Result<Self, Error> {
-        let mut shaping = Self { id: permitted.id(), chosen: None, warnings: permitted.take_warnings() };
-        if permitted.operation().selection().is_none() {
-            return Ok(shaping);
-        }
-        let Some(fields) = permitted.take_param(shared::FIELDS) else { return Ok(shaping) };
-        let Some(selection) = permitted.operation().selection() else { return Ok(shaping) };
-        let (chosen, warning) = selection.choose(&fields).map_err(|unknown| {
-            let names = unknown.known.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
-            Error::new(
-                Code::InvalidEnum,
-                format!(
-                    "Parameter 'fields' must be one of {names} or an array of field paths, got '{}'",
-                    unknown.given
-                ),
-            )
-            .with("param_name", shared::FIELDS)
-            .with("allowed_values", unknown.known)
-        })?;
-        shaping.chosen = Some(chosen);
-        shaping.warnings.extend(warning);
-        Ok(shaping)
-    }
 }

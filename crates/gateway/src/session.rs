@@ -12,6 +12,8 @@ use std::{
 use aql::warning::{Told, Warning};
 use tokio_util::sync::CancellationToken;
 
+use crate::snapshots::Snapshots;
+
 /// Over what a session runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
@@ -69,6 +71,8 @@ pub struct Session {
     principal: Arc<str>,
     transport: Transport,
     told: Mutex<Told>,
+    /// Lists that were answered in part.
+    snapshots: Mutex<Snapshots>,
     /// Calls in flight by the id their request carries, to be found by a cancellation.
     running: Mutex<HashMap<String, CancellationToken>>,
     used_at: AtomicU64,
@@ -88,6 +92,7 @@ impl Session {
             principal: principal.into(),
             transport,
             told: Mutex::default(),
+            snapshots: Mutex::default(),
             running: Mutex::default(),
             used_at: AtomicU64::new(0),
             started: AtomicBool::new(false),
@@ -132,6 +137,7 @@ impl Session {
             token.cancel();
         }
         *lock(&self.told) = Told::default();
+        *lock(&self.snapshots) = Snapshots::default();
         if self.started.load(Ordering::Relaxed) {
             tracing::info!(target: "audit", event = "session_ended", session_id = &*self.id, reason = how.as_str());
         }
@@ -141,6 +147,11 @@ impl Session {
     #[must_use]
     pub fn arrange(&self, warnings: Vec<Warning>) -> Vec<Warning> {
         if warnings.is_empty() { warnings } else { lock(&self.told).arrange(warnings) }
+    }
+
+    /// The lists that this session was given in part.
+    pub(crate) fn snapshots(&self) -> MutexGuard<'_, Snapshots> {
+        lock(&self.snapshots)
     }
 
     /// Notes that the session was used, on the caller's clock.

@@ -4,9 +4,11 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     danger::DangerLevel,
+    define::Relationships,
     error::{Code, Error},
     operation::Operation,
     param::Param,
+    query::{Style, params},
     registry::{CONFORMANCE, Registry, SPEC_VERSION},
 };
 
@@ -45,7 +47,13 @@ impl Detail {
 
 /// `_protocol` as text, open behind `"session_id":"`, where each session's id goes.
 pub(super) fn protocol(registry: &Registry) -> String {
-    let selects = registry.visible().any(|operation| operation.selection().is_some());
+    let any = |can: fn(&Operation) -> bool| registry.visible().any(can);
+    let pages = |operation: &Operation| {
+        Style::ALL.iter().any(|style| style.params().iter().any(|name| operation.is_control(name)))
+    };
+    let computes = |operation: &Operation| {
+        operation.queried().is_some_and(|queried| !queried.collection().computed().is_empty())
+    };
     let mut protocol = json!({
         "version": SPEC_VERSION,
         "conformance": CONFORMANCE,
@@ -53,11 +61,11 @@ pub(super) fn protocol(registry: &Registry) -> String {
         "profile": registry.profile().name(),
         "capabilities": {
             "batch": true,
-            "field_selection": selects,
-            "aggregations": false,
-            "computed_fields": false,
-            "pagination": false,
-            "relationship_queries": false,
+            "field_selection": any(|operation| operation.selection().is_some()),
+            "aggregations": any(|operation| operation.is_control("aggregate")),
+            "computed_fields": any(computes),
+            "pagination": any(pages),
+            "relationship_queries": any(|operation| operation.relationships().is_some()),
             "warnings": true,
             "confirmation": false,
             "dangerous_operations": true,
@@ -126,8 +134,33 @@ pub(super) fn details(registry: &Registry, operation: &Operation, detail: Detail
         if detail.examples {
             details.insert("examples".to_owned(), examples.into());
         }
+        details.extend(abilities(operation));
     }
     details
+}
+
+/// What an operation can do beyond taking parameters and answering.
+fn abilities(operation: &Operation) -> Map<String, Value> {
+    let mut abilities = Map::new();
+    if let Some(queried) = operation.queried() {
+        let collection = queried.collection();
+        if !collection.computed().is_empty() {
+            abilities.insert("computed_fields".to_owned(), params::computed_fields(collection));
+        }
+        if operation.is_control("aggregate") {
+            abilities.insert("aggregation_support".to_owned(), params::aggregation_support(collection));
+        }
+    }
+    if let Some(Relationships { types, max_depth }) = operation.relationships() {
+        let told = json!({
+            "supported": true,
+            "directions": ["incoming", "outgoing", "both"],
+            "relationship_types": types,
+            "max_depth": max_depth,
+        });
+        abilities.insert("relationship_capabilities".to_owned(), told);
+    }
+    abilities
 }
 
 fn returns(operation: &Operation) -> Value {

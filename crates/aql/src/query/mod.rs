@@ -29,6 +29,7 @@ mod cursor;
 pub mod filter;
 #[cfg(test)]
 mod fixture;
+pub mod listing;
 mod observe;
 pub mod order;
 pub mod page;
@@ -146,6 +147,12 @@ impl Query {
         &self.aggregates
     }
 
+    /// The computed fields that are shown.
+    #[must_use]
+    pub fn computed(&self) -> &[Arc<Computed>] {
+        &self.computed
+    }
+
     /// Whether a page of items is part of the answer.
     #[must_use]
     pub fn wants_items(&self) -> bool {
@@ -171,6 +178,17 @@ impl Query {
             if !self.computed.iter().any(|known| known.name() == field.name()) {
                 self.computed.push(field);
             }
+        }
+        self
+    }
+
+    /// The same with pages of another size.
+    #[must_use]
+    pub fn sized(mut self, items: usize) -> Self {
+        match &mut self.window {
+            Window::First { size, .. } | Window::Last { size, .. } => *size = items,
+            Window::Offset { limit, .. } => *limit = items,
+            Window::Page { page_size, .. } => *page_size = items,
         }
         self
     }

@@ -117,7 +117,11 @@ pub(super) fn read(
     let used: Vec<Style> =
         collection.styles().iter().copied().filter(|style| given(style).next().is_some()).collect();
     let style = match used.as_slice() {
-        [] => collection.styles().first().copied().unwrap_or(Style::Cursor),
+        [] => match collection.styles().first() {
+            Some(style) => *style,
+            // The names of all styles mean something else to the operation.
+            None => return Ok(Window::First { size: usize::MAX, after: None }),
+        },
         [one] => *one,
         several => {
             let provided: Vec<&str> = several.iter().flat_map(given).collect();

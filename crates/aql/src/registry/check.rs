@@ -11,7 +11,7 @@ use super::{
 use crate::{
     category::Category,
     danger::{Danger, DangerLevel},
-    define,
+    define::{self, Queried},
     fields::{FULL, Known, MINIMAL, Path, STANDARD, Selection},
     introspect,
     name::OperationName,
@@ -19,6 +19,7 @@ use crate::{
     param::Param,
     policy::Decision,
     profile::Profile,
+    query::{self, CursorKey, Query},
     shared, tools,
     types::{Types, protocol_types},
     validate::{self, Strictness},
@@ -161,9 +162,13 @@ impl Context<'_> {
         let family = self.family(&given, &name, category, report)?;
         let danger = danger(&given, category);
         let danger_declared = given.dangerous || given.danger.is_some();
-        let params = self.params(&given, category, &danger, report);
+        let queried = given.queried.as_ref().map(|queried| without_own(queried, &given.params));
+        let params = self.params(&given, queried.as_ref(), category, &danger, report);
         let returns = self.returns(&given, report)?;
-        let selection = given.selection.as_ref().and_then(|selection| self.selection(selection, report));
+        let mut selection = given.selection.as_ref().and_then(|selection| self.selection(selection, report));
+        if let Some(queried) = &queried {
+            selection.get_or_insert_with(Selection::of_anything).compute(queried.collection());
+        }
         let signature =
             format!("{name}({})", params.iter().map(Param::signature).collect::<Vec<_>>().join(", "));
         let description = describe(&given);
@@ -179,6 +184,8 @@ impl Context<'_> {
             danger_declared,
             deprecated: given.deprecated,
             selection,
+            queried,
+            relationships: given.relationships,
             server: given.server,
             signature,
         };
@@ -215,13 +222,15 @@ impl Context<'_> {
     fn params(
         &self,
         given: &define::Operation,
+        queried: Option<&Queried>,
         category: Category,
         danger: &Danger,
         report: &mut Report,
     ) -> Vec<Param> {
         let mut all = given.params.clone();
         let has = |all: &[define::Param], name: &str| all.iter().any(|param| param.name == name);
-        if given.selection.is_some() && !has(&all, shared::FIELDS) {
+        all.extend(queried.map(controls).unwrap_or_default());
+        if (given.selection.is_some() || queried.is_some()) && !has(&all, shared::FIELDS) {
             all.push(shared::fields());
         }
         if danger.level >= DangerLevel::Destructive && !has(&all, shared::CONFIRMATION_TOKEN) {
@@ -325,7 +334,9 @@ impl Context<'_> {
         let presets =
             presets.into_iter().map(|(name, texts)| Some((name, paths(texts)?))).collect::<Option<_>>();
         match (known, presets) {
-            (Some(known), Some(presets)) => Some(Selection { answers: given.answers, presets, known }),
+            (Some(known), Some(presets)) => {
+                Some(Selection { answers: given.answers, presets, known, anything: false })
+            }
             _ => {
                 report.add(&self.subject, "selection", "holds a field path with an empty step");
                 None
@@ -338,6 +349,10 @@ impl Context<'_> {
         for example in &operation.examples {
             let checked =
                 validate::validate(self.types, operation, example.params.clone(), Strictness::Reject);
+            let read = |queried: &Queried| {
+                Query::read(&example.params, queried.collection(), &CursorKey::new(&[0; 32])).map(drop)
+            };
+            let checked = checked.and_then(|_| operation.queried().map_or(Ok(()), read));
             if let Err(error) = checked {
                 let field = format!("example '{}'", example.description);
                 report.add(&self.subject, &field, &format!("would be refused: {}", error.message));
@@ -363,6 +378,32 @@ impl Context<'_> {
             required.map(|param| (param.name.clone(), sample_value(self.types, param, 0))).collect();
         validate::validate(self.types, operation, params.clone(), Strictness::Reject).ok()?;
         Some(define::Example { description: format!("Call {}", operation.name), params })
+    }
+}
+
+/// An operation's own parameters come before the controls of the same name.
+fn without_own(queried: &Queried, params: &[define::Param]) -> Queried {
+    let own: Vec<&str> = params.iter().map(|param| param.name.as_str()).collect();
+    match queried {
+        Queried::Stored(collection) => Queried::Stored(collection.withholding(&own)),
+        Queried::Returned(collection) => Queried::Returned(collection.withholding(&own)),
+        Queried::Item(collection) => Queried::Item(collection.clone()),
+    }
+}
+
+/// The parameters that control a query.
+fn controls(queried: &Queried) -> Vec<define::Param> {
+    match queried {
+        Queried::Stored(collection) => query::params::all(collection),
+        Queried::Returned(collection) => {
+            let mut params = query::params::all(collection);
+            for first in params.iter_mut().filter(|param| param.name == "first") {
+                first.default = None;
+                first.description.push_str("; without it as many as fit into an answer");
+            }
+            params
+        }
+        Queried::Item(_) => Vec::new(),
     }
 }
 

@@ -2,12 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use crate::param::Param;
+use crate::operation::Operation;
 
-pub(super) fn apply(declared: &[Param], params: &mut Map<String, Value>) {
-    for param in declared {
+pub(super) fn apply(operation: &Operation, params: &mut Map<String, Value>) {
+    for param in &operation.params {
         if let Some(default) = &param.default
             && !params.contains_key(&param.name)
+            // A query reads its own defaults: `first` filled in would stand beside every `last`.
+            && !operation.is_control(&param.name)
         {
             params.insert(param.name.clone(), default.clone());
         }

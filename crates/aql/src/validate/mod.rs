@@ -65,7 +65,7 @@ pub fn validate(
         .map_err(|error| error.with("signature", operation.signature()))?;
     // Before defaults fill in: only what the caller wrote is worth a notice.
     warnings.extend(deprecations(operation, &params));
-    defaults::apply(&operation.params, &mut params);
+    defaults::apply(operation, &mut params);
     Ok(Checked { params, warnings })
 }
 

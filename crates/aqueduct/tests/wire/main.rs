@@ -22,6 +22,7 @@ mod http;
 mod introspection;
 mod modes;
 mod requests;
+mod returned;
 mod sessions;
 mod slow;
 mod stubborn;

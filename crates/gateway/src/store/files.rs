@@ -20,7 +20,7 @@ pub(super) fn prepare(dir: &Path, file: &str) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-fn create_directory(dir: &Path) -> io::Result<()> {
+pub(super) fn create_directory(dir: &Path) -> io::Result<()> {
     if let Ok(found) = fs::metadata(dir) {
         return if found.is_dir() { Ok(()) } else { Err(ErrorKind::NotADirectory.into()) };
     }
@@ -53,12 +53,12 @@ fn create_file(dir: &Path, path: &Path) -> io::Result<()> {
 
 /// Without this the file's name could be lost with the power, and every acknowledged write with it.
 #[cfg(unix)]
-fn sync_directory(dir: &Path) -> io::Result<()> {
+pub(super) fn sync_directory(dir: &Path) -> io::Result<()> {
     fs::File::open(dir)?.sync_all()
 }
 
 #[cfg(not(unix))]
-fn sync_directory(_dir: &Path) -> io::Result<()> {
+pub(super) fn sync_directory(_dir: &Path) -> io::Result<()> {
     Ok(())
 }
 

@@ -18,8 +18,10 @@ mod error;
 mod files;
 mod migrations;
 mod readers;
+mod secret;
 mod writer;
 
 pub use database::Options;
 pub use entities::EntityStore;
 pub use error::Error;
+pub use secret::secret;

@@ -141,7 +141,7 @@ pub enum Identity {
 #[derive(Debug, Clone)]
 pub struct Collection(Arc<Frozen>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Frozen {
     name: String,
     identity: Identity,
@@ -160,6 +160,47 @@ impl Collection {
     #[must_use]
     pub fn builder(name: &str) -> Builder {
         Builder::new(name)
+    }
+
+    /// A collection of which nothing is known beforehand.
+    #[must_use]
+    pub fn of_anything(name: &str) -> Self {
+        Self(Arc::new(Frozen {
+            name: name.to_owned(),
+            identity: Identity::Position,
+            fields: Vec::new(),
+            anything: true,
+            computed: Vec::new(),
+            carried: Vec::new(),
+            default_sort: Vec::new(),
+            styles: vec![Style::Cursor],
+            withheld: Vec::new(),
+        }))
+    }
+
+    /// The same without the controls of these names, which mean something else to the operation. A style of paging
+    /// goes as a whole.
+    #[must_use]
+    pub fn withholding(&self, names: &[&str]) -> Self {
+        let mut frozen = self.0.as_ref().clone();
+        frozen.styles.retain(|style| !style.params().iter().any(|param| names.contains(param)));
+        let controls = names.iter().filter(|name| CONTROLS.contains(name));
+        frozen.withheld.extend(controls.map(|&name| name.to_owned()));
+        Self(Arc::new(frozen))
+    }
+
+    /// The same with the fields that these items have, where it was one of anything, under another name.
+    #[must_use]
+    pub fn observing(&self, items: &[Value], name: String) -> Self {
+        let mut frozen = self.0.as_ref().clone();
+        frozen.name = name;
+        if frozen.anything {
+            let known = std::mem::replace(&mut frozen.fields, super::observe::fields(items));
+            frozen.fields.retain(|field| !known.iter().any(|declared| declared.path == field.path));
+            frozen.anything = known.is_empty() && frozen.fields.is_empty();
+            frozen.fields.extend(known);
+        }
+        Self(Arc::new(frozen))
     }
 
     #[must_use]

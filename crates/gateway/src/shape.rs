@@ -1,0 +1,287 @@
+//! What a call asked to be done with its result: which fields, which items, in which order, how many.
+
+use std::sync::Arc;
+
+use aql::{
+    define::Queried,
+    error::{Code, Error},
+    fields::{Chosen, Selection},
+    operation::Operation,
+    query::{Collection, CursorKey, Query, Style, listing::Listing, order},
+    response::Data,
+    shared,
+    warning::Warning,
+};
+use jiff::Timestamp;
+use serde_json::{Map, Value, value::to_raw_value};
+
+use crate::{gate::Permitted, session::Session, snapshots::Snapshot};
+
+/// What was asked, taken from the parameters before the handler sees them.
+pub(crate) struct Shaping {
+    pub(crate) warnings: Vec<Warning>,
+    chosen: Option<Chosen>,
+    query: Asked,
+}
+
+enum Asked {
+    Nothing,
+    /// Given to the handler, which answers it.
+    Handler(Query),
+    /// Run over the list that the handler returns.
+    Returned(Returned),
+}
+
+struct Returned {
+    collection: Collection,
+    key: CursorKey,
+    /// All parameters, as the caller gave them.
+    params: Map<String, Value>,
+    /// What the list depends on: the operation and its parameters without the controls.
+    call: String,
+    /// Whether any control was given at all.
+    controlled: bool,
+}
+
+impl Shaping {
+    pub(crate) fn read(permitted: &mut Permitted, key: &CursorKey) -> Result<Self, Error> {
+        let warnings = permitted.take_warnings();
+        let mut shaping = Self { warnings, chosen: None, query: Asked::Nothing };
+        if permitted.operation().selection().is_none() && permitted.operation().queried().is_none() {
+            return Ok(shaping);
+        }
+        shaping.query = shaping.asked(permitted, key)?;
+        let Some(fields) = permitted.take_param(shared::FIELDS) else { return Ok(shaping) };
+        let Some(selection) = permitted.operation().selection() else { return Ok(shaping) };
+        let (chosen, warning) = choose(selection, &fields)?;
+        if let Asked::Handler(query) = shaping.query {
+            shaping.query = Asked::Handler(query.computing(&chosen.to_value()));
+        }
+        shaping.chosen = Some(chosen);
+        shaping.warnings.extend(warning);
+        Ok(shaping)
+    }
+
+    fn asked(&self, permitted: &mut Permitted, key: &CursorKey) -> Result<Asked, Error> {
+        let operation = permitted.operation();
+        let Some(queried) = operation.queried() else { return Ok(Asked::Nothing) };
+        let collection = queried.collection().clone();
+        let query = Query::read(permitted.params(), &collection, key)
+            .map_err(|error| error.with("signature", operation.signature()));
+        if !matches!(queried, Queried::Returned(_)) {
+            let query = query?;
+            take_controls(permitted);
+            return Ok(Asked::Handler(query));
+        }
+        // A cursor can only be opened once the list that it was made for is there.
+        if let Err(error) = query
+            && error.code != Code::InvalidCursor
+        {
+            return Err(error);
+        }
+        let params = permitted.params().clone();
+        let controlled = take_controls(permitted);
+        let mut rest = permitted.params().clone();
+        rest.remove(shared::FIELDS);
+        let call = format!("{} {}", permitted.operation().name(), order::canonical(&Value::Object(rest)));
+        Ok(Asked::Returned(Returned { collection, key: key.clone(), params, call, controlled }))
+    }
+
+    /// The query that the handler has to answer.
+    pub(crate) fn query(&self) -> Option<&Query> {
+        match &self.query {
+            Asked::Handler(query) => Some(query),
+            Asked::Nothing | Asked::Returned(_) => None,
+        }
+    }
+
+    /// The page of a list that this session was given in part, so that nobody has to be called.
+    pub(crate) fn continued(
+        &self,
+        session: &Session,
+        now: Timestamp,
+        page_bytes: usize,
+    ) -> Option<Result<Data, Error>> {
+        let Asked::Returned(asked) = &self.query else { return None };
+        let name = ["after", "before"].into_iter().find(|name| asked.is_given(name))?;
+        let kept = session.snapshots().of(&asked.call);
+        for snapshot in kept {
+            match asked.page(&snapshot, self.chosen.as_ref(), now, page_bytes) {
+                Err(error) if error.code == Code::InvalidCursor => {}
+                Ok((data, _)) => {
+                    session.snapshots().keep(snapshot);
+                    return Some(Ok(Data::Value(data)));
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        let message =
+            format!("Parameter '{name}' belongs to no list this session still keeps, or was changed");
+        let error = Error::new(Code::InvalidCursor, message)
+            .with("param_name", name)
+            .with("expected", "a startCursor or endCursor of this session's last such list")
+            .hint(format!("Start again without '{name}'."));
+        Some(Err(error))
+    }
+
+    /// Makes of a handler's result what was asked for.
+    pub(crate) fn apply(
+        self,
+        operation: &Operation,
+        session: &Session,
+        data: Data,
+        now: Timestamp,
+        page_bytes: usize,
+    ) -> Result<Data, Error> {
+        if let Asked::Returned(asked) = self.query {
+            return asked.apply(self.chosen.as_ref(), operation, session, data, now, page_bytes);
+        }
+        match (operation.selection(), data) {
+            (Some(selection), Data::Value(mut value)) => {
+                if let (Some(Queried::Item(collection)), Asked::Handler(query)) =
+                    (operation.queried(), &self.query)
+                {
+                    collection.finish(&mut value, query.computed(), query.time(now));
+                }
+                let chosen = self.chosen.unwrap_or_else(|| selection.unasked());
+                Ok(Data::Value(selection.apply(&chosen, value)))
+            }
+            (_, data) => Ok(data),
+        }
+    }
+}
+
+fn choose(selection: &Selection, fields: &Value) -> Result<(Chosen, Option<Warning>), Error> {
+    selection.choose(fields).map_err(|unknown| {
+        let names = unknown.known.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+        Error::new(
+            Code::InvalidEnum,
+            format!(
+                "Parameter 'fields' must be one of {names} or an array of field paths, got '{}'",
+                unknown.given
+            ),
+        )
+        .with("param_name", shared::FIELDS)
+        .with("allowed_values", unknown.known)
+    })
+}
+
+/// Takes the controls of the query out and tells whether there were any.
+fn take_controls(permitted: &mut Permitted) -> bool {
+    let names: Vec<String> =
+        permitted.params().keys().filter(|name| permitted.operation().is_control(name)).cloned().collect();
+    for name in &names {
+        drop(permitted.take_param(name));
+    }
+    !names.is_empty()
+}
+
+impl Returned {
+    fn is_given(&self, name: &str) -> bool {
+        self.collection.offers(name) && self.params.contains_key(name)
+    }
+
+    fn apply(
+        self,
+        chosen: Option<&Chosen>,
+        operation: &Operation,
+        session: &Session,
+        data: Data,
+        now: Timestamp,
+        page_bytes: usize,
+    ) -> Result<Data, Error> {
+        let data = match data {
+            Data::Raw(raw) if !self.controlled && chosen.is_none() && raw.get().len() <= page_bytes => {
+                return Ok(Data::Raw(raw));
+            }
+            Data::Raw(raw) => serde_json::from_str(raw.get())
+                .map_err(|_| Error::internal("the operation's result is no JSON that can be queried"))?,
+            Data::Value(value) => value,
+        };
+        if !self.controlled && chosen.is_none() {
+            // Written once, here, to know its size; what fits is sent as it is.
+            let raw = to_raw_value(&data).map_err(|_| Error::internal("the result could not be written"))?;
+            if raw.get().len() <= page_bytes {
+                return Ok(Data::Raw(raw));
+            }
+        }
+        match Listing::of(data) {
+            Ok(listing) => {
+                let snapshot = Arc::new(Snapshot::new(self.call.clone(), listing));
+                let (page, has_more) = self.page(&snapshot, chosen, now, page_bytes)?;
+                if has_more {
+                    session.snapshots().keep(snapshot);
+                }
+                Ok(Data::Value(page))
+            }
+            Err(other) if self.controlled => Err(no_list(operation, &other.candidates)),
+            Err(other) => Ok(Data::Value(match chosen {
+                Some(chosen) => chosen.of(other.data),
+                None => other.data,
+            })),
+        }
+    }
+
+    /// The page that was asked for, cut to what fits, and whether more follow.
+    fn page(
+        &self,
+        snapshot: &Snapshot,
+        chosen: Option<&Chosen>,
+        now: Timestamp,
+        page_bytes: usize,
+    ) -> Result<(Value, bool), Error> {
+        let items = &snapshot.listing.items;
+        let name = format!("{}@{}", self.collection.name(), snapshot.id);
+        let query = Query::read(&self.params, &self.collection.observing(items, name), &self.key)?;
+        let mut paging = Style::ALL.iter().flat_map(|style| style.params());
+        let query = if paging.any(|name| self.is_given(name)) { query } else { query.sized(usize::MAX) };
+        let show = |query: &Query| -> Result<Value, Error> {
+            let mut page = query.run(items.iter().cloned(), now)?.into_value();
+            if let (Some(Value::Array(items)), Some(chosen)) = (page.get_mut("items"), chosen) {
+                items.iter_mut().for_each(|item| *item = chosen.of(item.take()));
+            }
+            Ok(page)
+        };
+        let mut page = show(&query)?;
+        if let Some(fitting) = fitting(&page, page_bytes) {
+            page = show(&query.sized(fitting))?;
+        }
+        let has_more = page.pointer("/pageInfo/hasNextPage") == Some(&Value::Bool(true))
+            || page.pointer("/pageInfo/hasPreviousPage") == Some(&Value::Bool(true));
+        if let Value::Object(page) = &mut page {
+            for (key, value) in &snapshot.listing.beside {
+                page.entry(key).or_insert_with(|| value.clone());
+            }
+        }
+        Ok((page, has_more))
+    }
+}
+
+/// How many of a page's items fit, if not all do. One is always shown.
+fn fitting(page: &Value, page_bytes: usize) -> Option<usize> {
+    let items = page.get("items")?.as_array()?;
+    let mut bytes = 0;
+    let fit = items.iter().take_while(|item| {
+        bytes += item.to_string().len() + 1;
+        bytes <= page_bytes
+    });
+    let fit = fit.count().max(1);
+    (fit < items.len()).then_some(fit)
+}
+
+fn no_list(operation: &Operation, candidates: &[String]) -> Error {
+    let error = Error::new(
+        Code::InvalidType,
+        match candidates {
+            [] => format!("The result of '{}' holds no list to query", operation.name()),
+            several => {
+                let names = several.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+                format!("The result of '{}' holds several lists: {names}", operation.name())
+            }
+        },
+    );
+    error
+        .with("operation", operation.name().as_str())
+        .with("candidates", candidates)
+        .hint("Repeat the call without filter, sort, aggregate and paging; 'fields' still works.")
+}
