@@ -72,6 +72,8 @@ codes! {
     ConfirmationRequired = "CONFIRMATION_REQUIRED", Specification;
     AlreadyExists = "CONFLICT_ALREADY_EXISTS", Extension;
     VersionMismatch = "CONFLICT_VERSION_MISMATCH", Specification;
+    /// An execution's state does not allow what was asked.
+    InvalidState = "CONFLICT_INVALID_STATE", Extension;
     RateLimitExceeded = "RATE_LIMIT_EXCEEDED", Specification;
     Introspection = "INTROSPECTION_ERROR", Specification;
     Internal = "INTERNAL_ERROR", Specification;

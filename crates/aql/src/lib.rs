@@ -25,6 +25,7 @@ pub mod category;
 pub mod danger;
 pub mod define;
 pub mod error;
+pub mod execution;
 pub mod fields;
 pub mod introspect;
 pub mod limits;

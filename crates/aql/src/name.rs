@@ -14,7 +14,7 @@ pub struct Error {
     given: String,
 }
 
-fn is_snake_case(text: &str) -> bool {
+pub(crate) fn is_snake_case(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_lowercase())
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
