@@ -49,3 +49,4 @@ pub mod tools;
 pub mod types;
 pub mod validate;
 pub mod warning;
+pub mod workflow;

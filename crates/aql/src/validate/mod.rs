@@ -69,6 +69,21 @@ pub fn validate(
     Ok(Checked { params, warnings })
 }
 
+/// Checks one parameter by itself, for somebody who does not have the others yet.
+pub(crate) fn one_param(
+    types: &Types,
+    operation: &Operation,
+    name: &str,
+    value: &Value,
+) -> Result<(), Error> {
+    let scope = Scope { types, operation };
+    let params = Map::from_iter([(name.to_owned(), value.clone())]);
+    presence::inside(scope, &params)?;
+    kind::check(scope, &params)?;
+    unknown::check(scope, &params)?;
+    constraint::check(scope, &params)
+}
+
 fn check(
     scope: Scope<'_>,
     params: &mut Map<String, Value>,

@@ -6,8 +6,13 @@ use super::{Scope, each_described};
 use crate::{error::Error, operation::Operation, param::Param, suggest};
 
 pub(super) fn check(scope: Scope<'_>, params: &Map<String, Value>) -> Result<(), Error> {
+    present(scope.operation, &scope.operation.params, params, "")?;
+    inside(scope, params)
+}
+
+/// The same for the fields of the parameters that are there.
+pub(super) fn inside(scope: Scope<'_>, params: &Map<String, Value>) -> Result<(), Error> {
     let operation = scope.operation;
-    present(operation, &operation.params, params, "")?;
     each_described(scope, &operation.params, params, &mut |path, param, value| match (
         value.as_object(),
         param.record().and_then(|id| scope.types.fields(id)),
