@@ -4,7 +4,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
@@ -67,8 +67,8 @@ pub const LOCAL: &str = "local";
 /// One session.
 #[derive(Debug)]
 pub struct Session {
-    id: Arc<str>,
-    principal: Arc<str>,
+    id: String,
+    principal: String,
     transport: Transport,
     told: Mutex<Told>,
     /// Lists that were answered in part.
@@ -88,8 +88,8 @@ impl Session {
     #[must_use]
     pub fn new(transport: Transport, principal: &str) -> Self {
         Self {
-            id: uuid::Uuid::new_v4().to_string().into(),
-            principal: principal.into(),
+            id: uuid::Uuid::new_v4().to_string(),
+            principal: principal.to_owned(),
             transport,
             told: Mutex::default(),
             snapshots: Mutex::default(),
@@ -108,11 +108,6 @@ impl Session {
     #[must_use]
     pub fn principal(&self) -> &str {
         &self.principal
-    }
-
-    /// The id and the principal, to be kept by a call.
-    pub(crate) fn identity(&self) -> (Arc<str>, Arc<str>) {
-        (Arc::clone(&self.id), Arc::clone(&self.principal))
     }
 
     /// Begins the session; only the first time counts.

@@ -1,6 +1,6 @@
 //! Checking a registry as a whole and freezing it. Everything that is wrong is told at once.
 
-use std::{collections::HashMap, fmt};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
@@ -12,6 +12,7 @@ use crate::{
     category::Category,
     danger::{Danger, DangerLevel},
     define::{self, Queried},
+    execution::Lifecycle,
     fields::{FULL, Known, MINIMAL, Path, STANDARD, Selection},
     introspect,
     name::OperationName,
@@ -186,6 +187,7 @@ impl Context<'_> {
             selection,
             queried,
             relationships: given.relationships,
+            lifecycle: given.lifecycle.map(Arc::new),
             server: given.server,
             signature,
         };
@@ -419,9 +421,15 @@ fn danger(given: &define::Operation, category: Category) -> Danger {
 }
 
 fn describe(given: &define::Operation) -> String {
-    let Some(notice) = &given.deprecated else { return given.description.clone() };
+    let states = given.lifecycle.as_ref().map(Lifecycle::describe).unwrap_or_default();
+    let description = if states.is_empty() {
+        given.description.clone()
+    } else {
+        format!("{}. {states}", given.description.trim_end_matches('.'))
+    };
+    let Some(notice) = &given.deprecated else { return description };
     let advice = notice.replacement.as_ref().map(|to| format!("; use '{to}' instead")).unwrap_or_default();
-    format!("Deprecated{advice}. {}", given.description)
+    format!("Deprecated{advice}. {description}")
 }
 
 /// Types may contain themselves; a guessed value does not.

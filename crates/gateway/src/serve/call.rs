@@ -1,5 +1,7 @@
 //! A tool call on its way in: admitted the same way whether it takes the fast path or the library's.
 
+use std::sync::Arc;
+
 use aql::{error::Error, registry::Endpoint, response::Answer, scan};
 use serde_json::{Map, Value};
 
@@ -39,8 +41,8 @@ pub(crate) fn unknown_tool(call: &ToolCall<'_>) -> Vec<u8> {
 
 /// Runs a call and writes its reply, or nothing if it is cancelled: a cancelled request gets no answer.
 pub(crate) async fn run(
-    gateway: &Gateway,
-    session: &Session,
+    gateway: &Arc<Gateway>,
+    session: &Arc<Session>,
     endpoint: Endpoint,
     arguments: Map<String, Value>,
     request_id: &str,
