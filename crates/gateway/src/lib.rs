@@ -9,6 +9,7 @@ pub mod adapters;
 pub mod app;
 pub mod config;
 pub mod dispatch;
+mod failpoint;
 pub mod gate;
 pub mod library;
 pub mod pipeline;
