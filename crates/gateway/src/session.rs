@@ -4,8 +4,8 @@
 use std::{
     collections::HashMap,
     sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
 };
 
@@ -77,7 +77,9 @@ pub struct Session {
     running: Mutex<HashMap<String, CancellationToken>>,
     used_at: AtomicU64,
     started: AtomicBool,
-    ended: AtomicBool,
+    /// Executions that run for it.
+    held: AtomicUsize,
+    ended: CancellationToken,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -96,7 +98,8 @@ impl Session {
             running: Mutex::default(),
             used_at: AtomicU64::new(0),
             started: AtomicBool::new(false),
-            ended: AtomicBool::new(false),
+            held: AtomicUsize::new(0),
+            ended: CancellationToken::new(),
         }
     }
 
@@ -108,6 +111,11 @@ impl Session {
     #[must_use]
     pub fn principal(&self) -> &str {
         &self.principal
+    }
+
+    #[must_use]
+    pub fn transport(&self) -> Transport {
+        self.transport
     }
 
     /// Begins the session; only the first time counts.
@@ -125,9 +133,10 @@ impl Session {
 
     /// Ends the session and stops what it still runs; only the first time counts.
     pub fn end(&self, how: End) {
-        if self.ended.swap(true, Ordering::Relaxed) {
+        if self.ended.is_cancelled() {
             return;
         }
+        self.ended.cancel();
         for (_, token) in lock(&self.running).drain() {
             token.cancel();
         }
@@ -160,10 +169,24 @@ impl Session {
         self.used_at.load(Ordering::Relaxed)
     }
 
-    /// Whether it was unused for that long. A session is not idle while a call of its runs.
+    /// Whether it was unused for that long. A session is not idle while a call or an execution of its runs.
     #[must_use]
     pub fn is_idle(&self, now_seconds: u64, for_seconds: u64) -> bool {
-        now_seconds.saturating_sub(self.used_at()) >= for_seconds && lock(&self.running).is_empty()
+        now_seconds.saturating_sub(self.used_at()) >= for_seconds
+            && self.held.load(Ordering::Relaxed) == 0
+            && lock(&self.running).is_empty()
+    }
+
+    /// Keeps the session from being idle until the guard is dropped.
+    #[must_use]
+    pub fn hold(self: &Arc<Self>) -> Held {
+        self.held.fetch_add(1, Ordering::Relaxed);
+        Held(Arc::clone(self))
+    }
+
+    /// Resolves when the session has ended.
+    pub async fn ended(&self) {
+        self.ended.cancelled().await;
     }
 
     /// Registers a call under its request's id until the guard is dropped.
@@ -181,6 +204,16 @@ impl Session {
             token.cancel();
         }
         found.is_some()
+    }
+}
+
+/// Something that runs for a session without a call.
+#[derive(Debug)]
+pub struct Held(Arc<Session>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.held.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -225,6 +258,15 @@ mod tests {
         assert!(running.token.is_cancelled());
         drop(running);
         assert!(!session.cancel("7"));
+        assert!(session.is_idle(1_000, 1));
+    }
+
+    #[test]
+    fn a_session_with_an_execution_is_not_idle() {
+        let session = Arc::new(Session::new(Transport::Http, LOCAL));
+        let held = session.hold();
+        assert!(!session.is_idle(1_000, 1));
+        drop(held);
         assert!(session.is_idle(1_000, 1));
     }
 

@@ -147,7 +147,8 @@ impl Execution {
                 view.insert(key.to_owned(), value);
             }
         };
-        let time = |time: Timestamp| Value::from(time.to_string());
+        // In one precision, so that the order of the texts is that of the times.
+        let time = |time: Timestamp| Value::from(format!("{time:.6}"));
         put("execution_id", Some(record.execution_id.as_str().into()));
         put("operation", Some(record.operation.as_str().into()));
         put("status", Some(record.status.as_str().into()));

@@ -61,7 +61,7 @@ pub fn types() -> Vec<Type> {
                 time("finished_at", "When it ended, UTC"),
                 Param::new("progress", "ExecutionProgress", "How far it is"),
                 Param::new("error", "object", "Why it failed: code, message, details"),
-                Param::new("result", "Json", "What it answered"),
+                Param::new("result", "object | array | string | number | boolean", "What it answered"),
             ],
         ),
         Type::object(
@@ -127,12 +127,19 @@ fn collection() -> Option<Collection> {
 }
 
 fn get_execution() -> Operation {
-    Operation::new(Category::Read, "get_execution", "Get an execution, its progress and, once it is done, its result")
-        .param(execution_id())
-        .param(wait_seconds(0))
-        .returns("Execution", "The execution as it is")
-        .example("Wait for the end", json!({"execution_id": "0198c0de-0000-7000-8000-000000000003", "wait_seconds": 30}))
-        .selection(selection(Answers::One))
+    Operation::new(
+        Category::Read,
+        "get_execution",
+        "Get an execution, its progress and, once it is done, its result",
+    )
+    .param(execution_id())
+    .param(wait_seconds(0))
+    .returns("Execution", "The execution as it is")
+    .example(
+        "Wait for the end",
+        json!({"execution_id": "0198c0de-0000-7000-8000-000000000003", "wait_seconds": 30}),
+    )
+    .selection(selection(Answers::One))
 }
 
 fn list_executions() -> Operation {
@@ -257,7 +264,11 @@ async fn list(executions: Executions, _: Map<String, Value>, context: Context) -
     Ok(query.run(items, context.now)?.into_value())
 }
 
-async fn cancel(executions: Executions, params: Map<String, Value>, context: Context) -> Result<Value, Error> {
+async fn cancel(
+    executions: Executions,
+    params: Map<String, Value>,
+    context: Context,
+) -> Result<Value, Error> {
     let reason = params.get("reason").and_then(Value::as_str).map(str::to_owned);
     let (id, principal) = (id(&params), context.session.principal());
     Ok(executions.cancel(&id, principal, reason, context.now).await?.view())

@@ -52,11 +52,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            max_running: 16,
-            lease: Duration::from_secs(30),
-            keep: Duration::from_hours(30 * 24),
-        }
+        Self { max_running: 16, lease: Duration::from_secs(30), keep: Duration::from_hours(30 * 24) }
     }
 }
 

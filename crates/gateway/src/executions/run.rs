@@ -4,10 +4,9 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use aql::{
     error::{Code, Error},
-    execution::{Command, Failure},
+    execution::{Command, Failure, Reason},
 };
 use futures_util::FutureExt;
-use serde_json::Value;
 
 use super::{Begin, Executions, Following, Job, Runner};
 use crate::store::{
@@ -17,6 +16,9 @@ use crate::store::{
 
 /// Progress is written down no more often than this; what is reported in between is left out.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often the end of a run is tried to be written.
+const ENDING_TRIES: usize = 3;
 
 impl Executions {
     pub(super) async fn run(&self, runner: Arc<dyn Runner>, job: Job, begin: Begin, following: &Following) {
@@ -38,8 +40,15 @@ impl Executions {
     async fn work(&self, runner: Arc<dyn Runner>, job: Job, begin: Begin, following: &Following) {
         let run = job.run.clone();
         let Ok(_place) = self.0.places.acquire().await else { return };
-        if begin == Begin::Waiting && !self.advance(&run, Command::Start).await {
-            return;
+        if begin == Begin::Waiting {
+            match self.0.store.advance(&run, Command::Start, (self.0.clock)()).await {
+                Ok(Changed::Changed(_)) => {}
+                Ok(Changed::Missing | Changed::Illegal(_)) => return,
+                // There is room for an end where there was none for a beginning.
+                Err(error) => {
+                    return self.end(&run, Command::Cancel { reason: Some(error.to_string()) }).await;
+                }
+            }
         }
         // The runner's own code runs inside the guard too, not only the future it returns.
         let work = AssertUnwindSafe(async move { runner.run(job).await }).catch_unwind();
@@ -47,6 +56,7 @@ impl Executions {
             done = work => done,
             () = self.tell(&run, following) => return,
         };
+        self.write_progress(&run, following).await;
         let command = match done {
             Ok(Ok(result)) => Command::Complete(result),
             Ok(Err(error)) => Command::Fail(error.into()),
@@ -55,7 +65,7 @@ impl Executions {
                 Command::Fail(Error::internal("the execution failed unexpectedly").into())
             }
         };
-        self.finish(&run, command).await;
+        self.end(&run, command).await;
     }
 
     /// Writes down how far a run has come. Ends when the run is not the execution's any more.
@@ -64,43 +74,29 @@ impl Executions {
         loop {
             tokio::time::sleep(PROGRESS_INTERVAL).await;
             let reached = following.progress.reached();
-            if reached == told {
-                continue;
+            if reached != told {
+                if !self.write_progress(run, following).await {
+                    return;
+                }
+                told = reached;
             }
-            if let Some(progress) = reached.clone()
-                && !self.advance(run, Command::Progress(progress)).await
-            {
-                return;
-            }
-            told = reached;
         }
     }
 
-    /// Whether the command took effect, or might have: a store that is out of reach for a moment ends nothing.
-    async fn advance(&self, run: &Run, command: Command) -> bool {
-        let starting = command == Command::Start;
-        match self.0.store.advance(run, command, (self.0.clock)()).await {
-            Ok(Changed::Changed(_)) => true,
-            Ok(Changed::Missing | Changed::Illegal(_)) => false,
-            Err(error) => {
-                tracing::warn!(execution = run.id, %error, "an execution could not be changed");
-                // What could not be started is ended instead; the store has room for that.
-                if starting {
-                    self.finish(run, Command::Cancel { reason: Some(error.to_string()) }).await;
-                }
-                !starting
-            }
+    /// Whether the run is still the execution's. A store out of reach for a moment ends nothing.
+    async fn write_progress(&self, run: &Run, following: &Following) -> bool {
+        let Some(progress) = following.progress.reached() else { return true };
+        let written = self.0.store.advance(run, Command::Progress(progress), (self.0.clock)()).await;
+        match written {
+            Ok(Changed::Illegal(illegal)) => *illegal.reason() == Reason::ProgressUnsupported,
+            Ok(Changed::Missing) => false,
+            Ok(Changed::Changed(_)) | Err(_) => true,
         }
     }
 
     /// Ends a run. Where there is no room for its result, that is its end.
-    async fn finish(&self, run: &Run, command: Command) {
-        let last = self.last_progress(run);
-        if let Some(progress) = last {
-            self.advance(run, Command::Progress(progress)).await;
-        }
-        let mut command = command;
-        for _ in 0..3 {
+    async fn end(&self, run: &Run, mut command: Command) {
+        for _ in 0..ENDING_TRIES {
             match self.0.store.advance(run, command, (self.0.clock)()).await {
                 Ok(_) => return,
                 Err(error) => {
@@ -112,14 +108,9 @@ impl Executions {
         }
         // The lease runs out, and whoever finds it ends the execution.
     }
-
-    fn last_progress(&self, run: &Run) -> Option<aql::execution::Progress> {
-        self.live().runs.get(&run.id).and_then(|following| following.progress.reached())
-    }
 }
 
 fn not_kept(error: &store::Error) -> Failure {
     Error::new(Code::Unavailable, format!("The work was done, but its result could not be kept: {error}"))
-        .with("result", Value::Null)
         .into()
 }

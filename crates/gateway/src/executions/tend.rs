@@ -25,7 +25,8 @@ impl Executions {
         }
         drop(live);
         let executions = self.clone();
-        self.0.tasks.spawn(async move { executions.tend_until_idle().await });
+        // Not among the tasks that a stop waits for: what it tends is.
+        tokio::spawn(async move { executions.tend_until_idle().await });
     }
 
     async fn tend_until_idle(&self) {
@@ -62,7 +63,9 @@ impl Executions {
     ///
     /// Later, because after the machine slept all leases have run out, and those who live need a moment to renew theirs.
     pub fn sweep(&self) {
-        if tokio::runtime::Handle::try_current().is_err() || std::mem::replace(&mut self.live().is_swept, true) {
+        if tokio::runtime::Handle::try_current().is_err()
+            || std::mem::replace(&mut self.live().is_swept, true)
+        {
             return;
         }
         let executions = self.clone();

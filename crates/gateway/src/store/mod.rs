@@ -26,5 +26,5 @@ mod writer;
 pub use database::Options;
 pub use entities::EntityStore;
 pub use error::Error;
-pub use secret::secret;
 pub use executions::ExecutionStore;
+pub use secret::secret;

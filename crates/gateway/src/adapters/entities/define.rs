@@ -12,11 +12,11 @@ pub(super) const PRIORITY_DEFAULT: i64 = 5;
 const ENTITY_TYPES: [&str; 4] = ["resource", "item", "config", "workflow"];
 const NAME_PATTERN: &str = "^[a-zA-Z][a-zA-Z0-9_-]*$";
 
-fn entity_id() -> Param {
+pub(super) fn entity_id() -> Param {
     Param::new("entity_id", "string", "The id made by create_entity").required()
 }
 
-fn entity_name() -> Param {
+pub(super) fn entity_name() -> Param {
     Param::new("entity_name", "string", "Entity name, unique within its type")
         .length(1, 100)
         .pattern(NAME_PATTERN)
@@ -40,7 +40,12 @@ fn tags() -> Param {
 }
 
 fn metadata() -> Param {
-    Param::new("metadata", "object", "Any JSON object; large or exact numbers travel as strings")
+    Param::new(
+        "metadata",
+        "object",
+        "Any JSON object; large or exact numbers travel as strings. Of a workflow: 'steps' (WorkflowStep[]), and \
+         optionally 'input' and 'output'",
+    )
 }
 
 fn relationship() -> Param {
@@ -49,8 +54,7 @@ fn relationship() -> Param {
         .pattern("^[a-z][a-z0-9_]*$")
 }
 
-#[must_use]
-pub fn types() -> Vec<Type> {
+pub(super) fn types() -> Vec<Type> {
     let time = |name: &str, text: &str| Param::new(name, "string", text).format("date-time").required();
     vec![
         Type::enumeration("EntityType", "Available entity types", &ENTITY_TYPES),

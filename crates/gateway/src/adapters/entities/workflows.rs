@@ -7,13 +7,12 @@ use aql::{
     define::{Operation, Param, Type},
     error::{Code, Error},
     registry::Registry,
-    request,
-    shared,
+    request, shared,
     workflow::{Call, Next, Outcome, State, Workflow, problems_error},
 };
 use serde_json::{Map, Value, json};
 
-use super::{Context, Params, find, store_error};
+use super::{Context, Params, find};
 use crate::{
     adapters::{
         Operations,
@@ -47,7 +46,11 @@ pub(super) fn types() -> Vec<Type> {
             Param::new("on_error", "string", "Whether the workflow fails with the step or goes on")
                 .allowed(&["fail", "continue"])
                 .default_value("fail"),
-            Param::new("for_each", "array | object", "A list: one call for each element, which is '/item' in 'params'"),
+            Param::new(
+                "for_each",
+                "array | object",
+                "A list: one call for each element, which is '/item' in 'params'",
+            ),
         ],
     )]
 }
@@ -88,7 +91,8 @@ pub(super) fn add(operations: &mut Operations, store: &EntityStore, executions: 
 /// What keeps an entity from being a workflow that can run.
 pub(super) fn check(metadata: Option<&Map<String, Value>>, registry: &Registry) -> Result<Workflow, Error> {
     let empty = Map::new();
-    let workflow = Workflow::read(metadata.unwrap_or(&empty)).map_err(|problems| problems_error(&problems))?;
+    let workflow =
+        Workflow::read(metadata.unwrap_or(&empty)).map_err(|problems| problems_error(&problems))?;
     // An execution that starts others would have to wait for a place that it holds itself.
     let starts = |name: &str| {
         let operation = registry.id(name).and_then(|id| registry.get(id));
@@ -116,10 +120,8 @@ async fn start(
     }
     let input = workflow.input_with_defaults(&given);
     if params.dry_run() {
-        let steps: Vec<Value> = workflow
-            .steps()
-            .map(|(name, operation)| json!({"name": name, "operation": operation}))
-            .collect();
+        let steps: Vec<Value> =
+            workflow.steps().map(|(name, operation)| json!({"name": name, "operation": operation})).collect();
         return Ok(json!({"_dry_run": true, "steps": steps, "input": input}).into());
     }
     // The steps go along, so that a retry goes on with what was started, whatever became of the entity.
