@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, Row};
 
 use super::change::write;
-use super::read::alive;
+use super::read::all_alive;
 use super::records::kept;
 use super::{Alive, ExecutionStore, points};
 use crate::failpoint;
@@ -33,7 +33,7 @@ impl ExecutionStore {
                     "UPDATE executions SET lease_until = ?2 WHERE owner = ?1 AND finished_at IS NULL
                      RETURNING id, attempt, status",
                 )?;
-                let renewed = all(statement, (&owner, until), alive)?;
+                let renewed = all_alive(statement, (&owner, until))?;
                 failpoint::hit(points::RENEW.before);
                 Ok(renewed)
             })
