@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use rusqlite::{Connection, Row};
 
 use super::change::write;
-use super::read::alive;
+use super::read::all_alive;
 use super::records::kept;
 use super::{Alive, ExecutionStore, points};
 use crate::failpoint;
@@ -25,15 +25,15 @@ impl ExecutionStore {
     /// with the runs known before the call: one created meanwhile may be missing as well.
     pub async fn renew(&self, owner: &str, now: Timestamp, lease: Duration) -> Result<Vec<Alive>, Error> {
         let (owner, until) = (owner.to_owned(), until(now, lease));
-        // May go beyond the cap: a full store must not end what is running.
+        // A time takes the room of the one before it, so this works in a full store, too.
         let renewed = self
             .database
-            .write(Effect { frees_space: true, ..Effect::default() }, move |connection| {
+            .write(Effect::default(), move |connection| {
                 let statement = connection.prepare_cached(
                     "UPDATE executions SET lease_until = ?2 WHERE owner = ?1 AND finished_at IS NULL
                      RETURNING id, attempt, status",
                 )?;
-                let renewed = all(statement, (&owner, until), alive)?;
+                let renewed = all_alive(statement, (&owner, until))?;
                 failpoint::hit(points::RENEW.before);
                 Ok(renewed)
             })

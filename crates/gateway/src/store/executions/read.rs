@@ -3,12 +3,12 @@
 use std::ops::ControlFlow;
 
 use aql::execution::Execution;
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::{CachedStatement, OptionalExtension, Params, Row};
 
 use super::records::{MORE, execution, select_executions};
 use super::{Alive, ExecutionStore};
 use crate::store::Error;
-use crate::store::columns::{all, json};
+use crate::store::columns::json;
 
 /// The most executions [`ExecutionStore::list`] returns.
 pub const LIST_EXECUTIONS_MAX: usize = 1000;
@@ -97,12 +97,21 @@ impl ExecutionStore {
                 let statement = connection.prepare_cached(
                     "SELECT id, attempt, status FROM executions WHERE owner = ?1 AND finished_at IS NULL",
                 )?;
-                all(statement, [owner], alive)
+                all_alive(statement, [owner])
             })
             .await
     }
 }
 
-pub(super) fn alive(row: &Row<'_>) -> rusqlite::Result<Alive> {
-    Ok(Alive { id: row.get(0)?, attempt: row.get(1)?, status: row.get(2)? })
+/// Runs a statement that gives id, attempt and status. A damaged row is left out rather than fail them all: its run
+/// stops, and the others keep their lease.
+pub(super) fn all_alive(
+    mut statement: CachedStatement<'_>,
+    parameters: impl Params,
+) -> Result<Vec<Alive>, Error> {
+    let alive = |row: &Row<'_>| -> rusqlite::Result<Alive> {
+        Ok(Alive { id: row.get(0)?, attempt: row.get(1)?, status: row.get(2)? })
+    };
+    let rows = statement.query_map(parameters, |row| Ok(alive(row).ok()))?;
+    Ok(rows.filter_map(Result::transpose).collect::<Result<_, _>>()?)
 }

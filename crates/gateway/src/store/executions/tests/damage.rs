@@ -28,8 +28,13 @@ async fn a_damaged_row_is_an_error_for_its_own_execution() {
         assert_eq!(f.store.cancel(&id(number), "p1", None, at(2)).await, Err(Error::Damaged), "{damage}");
         assert_eq!(f.store.list("p1", Narrow::default(), 1).await, Err(Error::Damaged), "{damage}");
     }
-    // The others come to their end all the same.
+    // The others keep their lease and come to their end all the same.
     f.start(500).await;
+    for alive in [f.store.renew("a", at(5), LEASE).await, f.store.statuses("a").await] {
+        let alive = alive.unwrap();
+        assert!(alive.iter().any(|alive| alive.id == id(500)));
+        assert!(alive.iter().all(|alive| alive.id != id(7)), "its attempt cannot be read");
+    }
     assert_eq!(ids(&f.store.expire(at(100)).await.unwrap()), [id(500)]);
 }
 
