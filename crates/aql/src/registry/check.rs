@@ -109,6 +109,9 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
         return Err(Problems(report.0));
     }
     let supports_etag = operations.iter().any(|op| op.params.iter().any(|p| p.name == shared::IF_MATCH));
+    let mut starting: Vec<usize> =
+        operations.iter().filter(|op| op.lifecycle.is_some()).map(|op| op.family).collect();
+    starting.dedup();
     let decisions: Vec<Decision> =
         operations.iter().map(|operation| builder.policy.decide(operation)).collect();
     let mut registry = Registry {
@@ -122,6 +125,7 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
         supports_etag,
         strictness: builder.strictness,
         calls_per_minute: builder.policy.calls_per_minute,
+        starting,
         operations,
         decisions,
         by_name,

@@ -19,6 +19,6 @@ pub async fn answer(gateway: &Arc<Gateway>, session: &Arc<Session>, frame: &[u8]
             call::run(gateway, session, endpoint, arguments, &tool_call.id, self_contained).await
         }
         Admitted::Answer(answer) => Some(reply::tool_result(&tool_call.id, &answer, self_contained)),
-        Admitted::Call(..) | Admitted::UnknownTool => None,
+        Admitted::Call(..) | Admitted::Starts | Admitted::UnknownTool => None,
     }
 }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use aql::{error::Error, registry::Endpoint, response::Answer, scan};
 use serde_json::{Map, Value};
 
-use super::{frame::ToolCall, reply};
+use super::{frame::ToolCall, reply, tasks};
 use crate::{pipeline::Gateway, progress::Progress, session::Session};
 
 /// What becomes of a call's arguments.
 pub(crate) enum Admitted {
     Call(Endpoint, Map<String, Value>),
+    /// A call that starts an execution, which only the library can answer with a task.
+    Starts,
     /// Refused before anything was looked up.
     Answer(Answer),
     /// Not a tool of ours.
@@ -24,6 +26,7 @@ pub(crate) fn admit(gateway: &Gateway, session: &Session, call: &ToolCall<'_>) -
     let Some(endpoint) = registry.endpoint(&call.tool) else { return Admitted::UnknownTool };
     let Some(arguments) = call.arguments else { return Admitted::Call(endpoint, Map::new()) };
     match scan::arguments(arguments.get().as_bytes(), registry.limits()) {
+        Ok(arguments) if tasks::may_start(registry, endpoint, &arguments) => Admitted::Starts,
         Ok(arguments) => Admitted::Call(endpoint, arguments),
         Err(error) => Admitted::Answer(Answer::failure(error, Some(session.id()))),
     }
