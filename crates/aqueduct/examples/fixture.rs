@@ -3,6 +3,7 @@
 //! `fixture` speaks MCP on standard input and output; `fixture ADDRESS` serves HTTP there.
 
 use std::{
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -11,13 +12,15 @@ use std::{
 };
 
 use gateway::{
-    adapters::Operations,
+    adapters::{Operations, executions::lifecycle},
     aql::{
         category::Category,
         define::{Answers, Operation, Param, Selection},
-        error::Error,
+        error::{Code, Error},
+        execution::{Core, Lifecycle},
     },
     dispatch::Context,
+    executions::{Executions, Job, Options},
     library::Server,
 };
 use schemars::JsonSchema;
@@ -49,6 +52,83 @@ struct Wait {
 struct Grow {
     /// How many bytes to answer with
     bytes: usize,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Work {
+    /// How many steps to take
+    #[schemars(range(min = 0, max = 1000))]
+    steps: u32,
+    /// How long each one takes
+    #[schemars(range(min = 0, max = 60000))]
+    step_milliseconds: u64,
+    /// The attempts that fail at their end
+    failing_attempts: Option<u32>,
+    /// Whether to panic in the first step
+    panics: Option<bool>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Which {
+    /// The execution
+    execution_id: String,
+    /// The state to move it to
+    state: String,
+}
+
+/// Works step by step, tells how far it is and counts the steps, so that a test sees whether it goes on.
+async fn work(asked: Work, job: Job, worked: Arc<AtomicU64>) -> Result<Value, Error> {
+    let attempts = job.checkpoint.as_ref().and_then(Value::as_u64).unwrap_or_default() + 1;
+    job.keep(&json!(attempts)).await?;
+    for step in 0..asked.steps {
+        if asked.panics == Some(true) {
+            fail().await?;
+        }
+        job.progress.count(step as usize, asked.steps as usize, format!("step {step}"));
+        tokio::time::sleep(Duration::from_millis(asked.step_milliseconds)).await;
+        worked.fetch_add(1, Ordering::Relaxed);
+    }
+    if attempts <= u64::from(asked.failing_attempts.unwrap_or_default()) {
+        return Err(Error::new(Code::NotFoundResource, "There was nothing to work on"));
+    }
+    Ok(json!({"steps": asked.steps, "attempts": attempts}))
+}
+
+fn jobs(executions: &Executions) -> Result<Operations, Box<dyn std::error::Error>> {
+    let worked = Arc::new(AtomicU64::new(0));
+    let (counted, once, moved) = (Arc::clone(&worked), Arc::clone(&worked), executions.clone());
+    let lifecycle = lifecycle().with_state("queued", Core::Pending)?.with_state("paused", Core::Running)?;
+    let job =
+        operation(Category::Execute, "execute_job", "Work in steps; pending becomes running, then completed");
+    let plain = operation(Category::Execute, "execute_once", "Work that can be neither stopped nor retried");
+    let moving = operation(
+        Category::Execute,
+        "move_job",
+        "Move a job to another state: queued while pending, paused while running, and back",
+    );
+    let mut operations = Operations::new()
+        .executed(job.lifecycle(lifecycle), executions, move |asked: Work, job: Job| {
+            work(asked, job, Arc::clone(&worked))
+        })?
+        .executed(plain.lifecycle(Lifecycle::new()), executions, move |asked: Work, job: Job| {
+            work(asked, job, Arc::clone(&once))
+        })?
+        .typed(moving, move |asked: Which, context: Context| {
+            let executions = moved.clone();
+            async move {
+                let principal = context.session.principal();
+                Ok(executions.enter(&asked.execution_id, principal, &asked.state, context.now).await?.view())
+            }
+        })?
+        .typed(
+            operation(Category::Read, "count_worked", "Count the steps that jobs took"),
+            move |_: Nothing, _| {
+                let counted = Arc::clone(&counted);
+                async move { Ok(json!({"worked": counted.load(Ordering::Relaxed)})) }
+            },
+        )?;
+    operations.extend(gateway::adapters::executions::operations(executions));
+    Ok(operations)
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -149,10 +229,15 @@ async fn fail() -> Result<Value, Error> {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let server = Server::new("fixture", operations()?)?;
+    let options = Options { max_running: 1, ..Options::default() };
+    let executions = Executions::open(Path::new("fixture-data"), options)?;
+    let mut operations = operations()?;
+    operations.extend(jobs(&executions)?);
+    let server = Server::new("fixture", operations)?;
     match std::env::args().nth(1) {
         Some(address) => server.http(address.parse()?).await?,
         None => server.stdio().await?,
     }
+    executions.close().await;
     Ok(())
 }

@@ -16,6 +16,7 @@ mod differential;
 mod documents;
 mod encoding;
 mod entities;
+mod executions;
 mod harness;
 mod hostile;
 mod http;

@@ -10,6 +10,7 @@ mod tend;
 
 use std::{
     collections::{HashMap, HashSet},
+    path::Path,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak},
     time::Duration,
@@ -154,6 +155,11 @@ impl Executions {
         }))
     }
 
+    /// Opens the executions in a directory, for a program of one's own. Blocks: meant for the start of the process.
+    pub fn open(dir: &Path, options: Options) -> Result<Self, store::Error> {
+        Ok(Self::new(ExecutionStore::open(dir, store::Options::default())?, options, Timestamp::now))
+    }
+
     /// Says who runs the executions of an operation.
     pub fn add_runner(&self, operation: &str, runner: impl Runner + 'static) {
         let mut runners = self.0.runners.write().unwrap_or_else(PoisonError::into_inner);
@@ -289,6 +295,18 @@ impl Executions {
         let execution = execution_of(id, changed)?;
         self.stop(id, execution.record().attempt);
         Ok(execution)
+    }
+
+    /// Moves the principal's execution into or out of a state of its operation's own, as pausing does.
+    pub async fn enter(
+        &self,
+        id: &str,
+        principal: &str,
+        state: &str,
+        now: Timestamp,
+    ) -> Result<Execution, Error> {
+        let changed = self.0.store.enter(id, principal, state, now).await.map_err(store_error)?;
+        execution_of(id, changed)
     }
 
     fn stop(&self, id: &str, attempt: u32) {
