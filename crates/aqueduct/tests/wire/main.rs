@@ -21,6 +21,7 @@ mod hostile;
 mod http;
 mod introspection;
 mod modes;
+mod relationships;
 mod requests;
 mod returned;
 mod sessions;

@@ -43,7 +43,7 @@ fn metadata() -> Param {
     Param::new("metadata", "object", "Any JSON object; large or exact numbers travel as strings")
 }
 
-fn relationship() -> Param {
+pub(super) fn relationship() -> Param {
     Param::new("relationship", "string", "The meaning of the relation, such as depends_on")
         .length(1, 50)
         .pattern("^[a-z][a-z0-9_]*$")
@@ -51,6 +51,12 @@ fn relationship() -> Param {
 
 #[must_use]
 pub fn types() -> Vec<Type> {
+    let mut types = own_types();
+    types.extend(super::graph::types(&ENTITY_TYPES));
+    types
+}
+
+fn own_types() -> Vec<Type> {
     let time = |name: &str, text: &str| Param::new(name, "string", text).format("date-time").required();
     vec![
         Type::enumeration("EntityType", "Available entity types", &ENTITY_TYPES),

@@ -3,6 +3,7 @@
 //! It is useful with nothing configured, and everything it acknowledges is on disk.
 
 mod define;
+mod graph;
 mod record;
 mod relations;
 
@@ -42,6 +43,7 @@ pub fn operations(store: &EntityStore) -> Operations {
     add(&mut operations, store, define::delete_entity(), delete);
     add(&mut operations, store, define::create_relation(), relations::create);
     add(&mut operations, store, define::delete_relation(), relations::delete);
+    graph::add(&mut operations, store);
     operations
 }
 
@@ -57,6 +59,7 @@ pub fn definitions() -> Vec<aql::define::Operation> {
         define::delete_entity(),
         define::create_relation(),
         define::delete_relation(),
+        graph::query_relationships(),
     ]
 }
 
