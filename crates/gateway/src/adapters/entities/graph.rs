@@ -351,6 +351,54 @@ fn truncated(cut: Cut) -> Warning {
 
 #[cfg(test)]
 mod tests {
+    use aql::query::{CursorKey, Query};
+
+    use super::*;
+
+    /// LREQ-REL-04
+    #[test]
+    fn what_is_left_out_of_a_large_graph_is_told_and_a_page_draws_only_itself() {
+        let node = |n: usize| Node { id: n.to_string(), entity_type: "item".into(), name: format!("N{n}") };
+        let edge = |n: usize| Edge {
+            relation_id: format!("{n:05}"),
+            relationship: "uses".into(),
+            near: 0,
+            far: n,
+            direction: if n.is_multiple_of(2) { Direction::Outgoing } else { Direction::Incoming },
+            depth: 1,
+        };
+        let graph = Graph {
+            nodes: (0..NODES_MAX).map(node).collect(),
+            edges: (1..NODES_MAX).map(edge).collect(),
+            cut: Some(Cut::Nodes),
+        };
+        let params = Map::from_iter([("first".to_owned(), json!(2))]);
+        let query = Query::read(&params, &collection().unwrap(), &CursorKey::new(&[0; 32])).unwrap();
+        let items = graph.edges.iter().enumerate().map(|(index, edge)| item(&graph, index, edge));
+        let answer = query.run(items, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let data = answered(&graph, answer, &Sections::read(None));
+        assert_eq!((&data["truncated"], &data["pageInfo"]["hasNextPage"]), (&json!(true), &json!(true)));
+        let nodes = data["graph"]["nodes"].as_array().unwrap();
+        assert_eq!(
+            nodes.iter().map(|node| &node["id"]).collect::<Vec<_>>(),
+            ["item:N0", "item:N1", "item:N2"]
+        );
+        assert_eq!(
+            data["graph"]["edges"],
+            json!([
+                {"source": "item:N1", "target": "item:N0", "type": "uses"},
+                {"source": "item:N0", "target": "item:N2", "type": "uses"},
+            ])
+        );
+        let carried =
+            data["relationships"].as_array().unwrap().iter().flat_map(|r| r.as_object().unwrap().keys());
+        assert!(carried.into_iter().all(|key| !key.starts_with('_')));
+        for cut in [Cut::Nodes, Cut::Edges] {
+            let warning = truncated(cut);
+            assert!(warning.message.contains(&warning.details["limit_value"].to_string()), "{warning:?}");
+        }
+    }
+
     /// LREQ-REL-01
     #[test]
     fn the_relations_can_be_paged() {
