@@ -3,6 +3,7 @@
 use std::{
     hint::black_box,
     pin::pin,
+    sync::Arc,
     task::{Context, Poll, Waker},
 };
 
@@ -59,8 +60,8 @@ const ALL: [Scenario; 5] = [READ, REJECTED, LIST, DETAIL, SEARCH];
 
 /// A gateway, somebody who calls, and what they send.
 pub(crate) struct Caller {
-    gateway: Gateway,
-    session: Session,
+    gateway: Arc<Gateway>,
+    session: Arc<Session>,
     endpoint: Endpoint,
 }
 
@@ -68,7 +69,7 @@ impl Caller {
     pub(crate) fn new() -> Result<Self> {
         let gateway = subject::gateway()?;
         let endpoint = gateway.surface().registry().endpoint(TOOL).ok_or("there is no tool for READ")?;
-        Ok(Self { gateway, session: Session::new(Transport::Stdio, LOCAL), endpoint })
+        Ok(Self { gateway, session: Arc::new(Session::new(Transport::Stdio, LOCAL)), endpoint })
     }
 
     /// A whole JSON-RPC frame in, a whole one out.

@@ -1,5 +1,7 @@
 //! What is measured: a gateway over 500 operations of the kind that real servers have.
 
+use std::sync::Arc;
+
 use aql::{
     category::Category::{self, Create, Delete, Execute, Read, Update},
     define::{Operation, Param},
@@ -138,7 +140,7 @@ fn nothing(_: Permitted, _: Context) -> Work {
 }
 
 /// A gateway that works at no particular time.
-pub(crate) fn gateway() -> Result<Gateway> {
+pub(crate) fn gateway() -> Result<Arc<Gateway>> {
     let mut operations = Operations::new().typed(
         Operation::new(Read, READ, "Get the weather forecast of a city"),
         |asked: Asked, _| async move {
@@ -150,5 +152,5 @@ pub(crate) fn gateway() -> Result<Gateway> {
         operations.add(definition, nothing);
     }
     let surface = operations.publish(Registry::builder("bench"))?;
-    Ok(Gateway::new(surface, || jiff::Timestamp::UNIX_EPOCH))
+    Ok(Arc::new(Gateway::new(surface, || jiff::Timestamp::UNIX_EPOCH)))
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::{
     category::Category,
     danger::{Danger, DangerLevel},
+    execution::Lifecycle,
     query::Collection,
 };
 
@@ -39,6 +40,9 @@ pub struct Operation {
     /// How far relations can be followed with it.
     #[serde(skip)]
     pub relationships: Option<Relationships>,
+    /// The states of the executions that a call starts.
+    #[serde(skip)]
+    pub lifecycle: Option<Lifecycle>,
     /// Which server behind us does the work, if another one does.
     pub server: Option<String>,
 }
@@ -284,6 +288,13 @@ impl Operation {
     pub fn queried_as_returned(self) -> Self {
         let collection = Collection::of_anything(&self.name);
         self.queried(Queried::Returned(collection))
+    }
+
+    /// Says that a call starts an execution, which goes on by itself.
+    #[must_use]
+    pub fn lifecycle(mut self, lifecycle: Lifecycle) -> Self {
+        self.lifecycle = Some(lifecycle);
+        self
     }
 
     #[must_use]

@@ -1,11 +1,14 @@
 //! Operations, frozen: what the registry holds and every part of a call's way looks at.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::{
     category::Category,
     danger::Danger,
     define::{Deprecation, Example, Queried, Relationships},
+    execution::Lifecycle,
     fields::Selection,
     name::OperationName,
     param::Param,
@@ -42,6 +45,7 @@ pub struct Operation {
     pub(crate) selection: Option<Selection>,
     pub(crate) queried: Option<Queried>,
     pub(crate) relationships: Option<Relationships>,
+    pub(crate) lifecycle: Option<Arc<Lifecycle>>,
     pub(crate) server: Option<String>,
     pub(crate) signature: String,
 }
@@ -97,6 +101,12 @@ impl Operation {
     #[must_use]
     pub fn relationships(&self) -> Option<&Relationships> {
         self.relationships.as_ref()
+    }
+
+    /// The states of the executions that a call starts, if it starts one.
+    #[must_use]
+    pub fn lifecycle(&self) -> Option<&Arc<Lifecycle>> {
+        self.lifecycle.as_ref()
     }
 
     /// Whether a parameter of this name is a control of the query language here.

@@ -8,11 +8,12 @@ use aql::{
 };
 
 use crate::{
-    adapters::{Operations, entities},
+    adapters::{Operations, entities, executions},
     config::Checked,
+    executions::Executions,
     pipeline::Gateway,
     serve::http::{Credential, Guard, Options},
-    store::{self, EntityStore},
+    store::{self, EntityStore, ExecutionStore},
 };
 
 /// What the server calls itself to agents.
@@ -33,7 +34,7 @@ pub enum Error {
 /// A gateway with the stores that have to be closed behind it.
 pub struct App {
     pub gateway: Arc<Gateway>,
-    store: Option<EntityStore>,
+    stores: Option<(EntityStore, Executions)>,
 }
 
 /// The operations as configured, without opening any data.
@@ -41,6 +42,7 @@ pub fn registry(config: &Checked) -> Result<Registry, Problems> {
     let mut builder = builder(config);
     if config.entities.enabled {
         builder = builder.operations(entities::definitions()).types(entities::types());
+        builder = builder.operations(executions::definitions()).types(executions::types());
     }
     builder.build()
 }
@@ -48,24 +50,30 @@ pub fn registry(config: &Checked) -> Result<Registry, Problems> {
 /// Opens the data and puts everything together.
 pub fn open(config: &Checked) -> Result<App, Error> {
     let mut operations = Operations::new();
-    let mut store = None;
+    let mut stores = None;
     if config.entities.enabled {
         let options = store::Options { max_database_bytes: config.store.max_database_bytes };
         let opened = EntityStore::open(&config.store.data, options)?;
-        operations.extend(entities::operations(&opened));
-        store = Some(opened);
+        let kept = ExecutionStore::open(&config.store.data, options)?;
+        let running = Executions::new(kept, config.executions, jiff::Timestamp::now);
+        operations.extend(entities::operations(&opened, &running));
+        operations.extend(executions::operations(&running));
+        stores = Some((opened, running));
     }
     let surface = operations.publish(builder(config))?;
     let key = CursorKey::new(&store::secret(&config.store.data, CURSOR_KEY_FILE)?);
-    let gateway = Gateway::new(surface, jiff::Timestamp::now).with_cursor_key(key);
-    Ok(App { gateway: Arc::new(gateway), store })
+    let gateway =
+        Gateway::new(surface, jiff::Timestamp::now).with_cursor_key(key).with_page_bytes(config.page_bytes);
+    Ok(App { gateway: Arc::new(gateway), stores })
 }
 
 impl App {
     /// Waits until everything that was acknowledged or asked for is on disk.
     pub async fn close(self) {
-        if let Some(store) = self.store {
-            store.close().await;
+        if let Some((entities, executions)) = self.stores {
+            // Executions write entities, so they end first.
+            executions.close().await;
+            entities.close().await;
         }
     }
 }

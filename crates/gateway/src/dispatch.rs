@@ -5,7 +5,7 @@ use std::{future::Future, panic::AssertUnwindSafe, pin::Pin, sync::Arc};
 use aql::{error::Error, query::Query, registry::Registry, response::Data, warning::Warning};
 use futures_util::FutureExt;
 
-use crate::{gate::Permitted, progress::Progress};
+use crate::{gate::Permitted, pipeline::Gateway, progress::Progress, session::Session};
 
 /// What a handler answers.
 #[derive(Debug)]
@@ -21,10 +21,11 @@ impl From<Data> for Outcome {
 }
 
 /// What a handler knows about its call besides the parameters.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Context {
-    pub session_id: Arc<str>,
-    pub principal: Arc<str>,
+    /// For calls of other operations, each of which goes the whole way.
+    pub gateway: Arc<Gateway>,
+    pub session: Arc<Session>,
     pub now: jiff::Timestamp,
     pub progress: Progress,
     /// What is to be answered of the operation's collection, where it has one and the handler does that itself.

@@ -76,6 +76,11 @@ pub fn pass(request: ValidRequest, session: &Session) -> Result<Permitted, Error
     Ok(Permitted { request })
 }
 
+/// Whether an execution of the operation may be started again, which is no call of it.
+pub(crate) fn may_start(registry: &Registry, operation: &str, session: &Session) -> Result<(), Error> {
+    decide(operation, registry.id(operation).and_then(|id| registry.decision(id)), session)
+}
+
 fn decide(operation: &str, decision: Option<&Decision>, session: &Session) -> Result<(), Error> {
     match decision {
         Some(Decision::Allow) => Ok(()),

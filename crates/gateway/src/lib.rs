@@ -9,6 +9,8 @@ pub mod adapters;
 pub mod app;
 pub mod config;
 pub mod dispatch;
+pub mod executions;
+mod failpoint;
 pub mod gate;
 pub mod library;
 pub mod pipeline;

@@ -88,8 +88,8 @@ impl Gateway {
 
     /// Answers one tool call, whatever it holds.
     pub async fn handle(
-        &self,
-        session: &Session,
+        self: &Arc<Self>,
+        session: &Arc<Session>,
         endpoint: Endpoint,
         arguments: Map<String, Value>,
         progress: Progress,
@@ -112,13 +112,22 @@ impl Gateway {
             }
         }
     }
+
+    /// Answers a call that an execution makes for its session: the same way as any other, but without waiting for a
+    /// place among the requests, which the call that started it may hold.
+    pub async fn step(self: &Arc<Self>, session: &Arc<Session>, call: Call) -> Answer {
+        let surface = self.surface.load_full();
+        let (endpoint, progress) = (Endpoint::Unified, Progress::default());
+        let flow = Flow { gateway: self, surface: &surface, session, endpoint, progress, in_batch: false };
+        flow.one(call).await
+    }
 }
 
 /// One call's way, with what it looks at on it.
 struct Flow<'a> {
-    gateway: &'a Gateway,
+    gateway: &'a Arc<Gateway>,
     surface: &'a Surface,
-    session: &'a Session,
+    session: &'a Arc<Session>,
     endpoint: Endpoint,
     progress: Progress,
     in_batch: bool,
@@ -158,9 +167,9 @@ impl Flow<'_> {
         let data = match shaping.continued(self.session, now, page_bytes) {
             Some(page) => page?,
             None => {
-                let (session_id, principal) = self.session.identity();
+                let (gateway, session) = (Arc::clone(self.gateway), Arc::clone(self.session));
                 let (query, progress) = (shaping.query().cloned(), self.progress.clone());
-                let context = Context { session_id, principal, now, progress, query };
+                let context = Context { gateway, session, now, progress, query };
                 let outcome = dispatch::run(self.surface, permitted, context).await?;
                 warnings.extend(outcome.warnings);
                 shaping.apply(operation, self.session, outcome.data, now, page_bytes)?

@@ -1,6 +1,8 @@
 //! How far a call has come: what its handler says, and that it is still alive when it says nothing.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aql::execution;
 
 /// The scale all progress is told on.
 pub const TOTAL: f64 = 100.0;
@@ -19,22 +21,67 @@ pub struct Progress(Arc<Mutex<Report>>);
 #[derive(Debug, Default, Clone)]
 struct Report {
     fraction: Option<f64>,
+    /// How many parts of the work are done, of how many.
+    counted: Option<(u64, u64)>,
     message: Option<String>,
     told: f64,
+    /// The execution that the call started and does not wait for any longer.
+    execution: Option<String>,
 }
 
 impl Progress {
     /// Says how much of the work is done, from 0 to 1.
     pub fn report(&self, fraction: f64, message: impl Into<String>) {
-        let mut report = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut report = self.lock();
         report.fraction = Some(fraction.clamp(0.0, 1.0));
         report.message = Some(message.into());
+    }
+
+    /// Says how many parts of the work are done.
+    pub fn count(&self, done: usize, total: usize, message: impl Into<String>) {
+        let mut report = self.lock();
+        report.fraction = Some(if total == 0 { 1.0 } else { (done as f64 / total as f64).clamp(0.0, 1.0) });
+        report.counted = Some((done as u64, total as u64));
+        report.message = Some(message.into());
+    }
+
+    /// What was reported, as an execution keeps it.
+    #[must_use]
+    pub fn reached(&self) -> Option<execution::Progress> {
+        let report = self.lock();
+        let percentage = report.fraction.map(|fraction| (fraction * 1000.0).round() / 10.0);
+        execution::Progress::new(percentage, report.counted, report.message.clone()).ok()
+    }
+
+    /// Takes over what was reported to another.
+    pub fn follow(&self, other: &Self) {
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return;
+        }
+        let Report { fraction, counted, message, .. } = other.lock().clone();
+        let mut report = self.lock();
+        (report.fraction, report.counted, report.message) = (fraction, counted, message);
+    }
+
+    /// Says that the call has become an execution, which goes on after its answer.
+    pub fn became(&self, execution_id: &str) {
+        self.lock().execution = Some(execution_id.to_owned());
+    }
+
+    /// The execution that the call has become.
+    #[must_use]
+    pub fn execution(&self) -> Option<String> {
+        self.lock().execution.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Report> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next notification: how far on the scale, always further than the last, and in what words.
     #[must_use]
     pub fn next(&self, elapsed_seconds: f64) -> (f64, Option<String>) {
-        let mut report = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut report = self.lock();
         let reached = match report.fraction {
             Some(fraction) => STARTED + RUNNING * fraction,
             None => STARTED * elapsed_seconds / (elapsed_seconds + STARTING_HALF_SECONDS),

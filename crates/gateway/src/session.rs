@@ -5,7 +5,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
 };
 
@@ -67,8 +67,8 @@ pub const LOCAL: &str = "local";
 /// One session.
 #[derive(Debug)]
 pub struct Session {
-    id: Arc<str>,
-    principal: Arc<str>,
+    id: String,
+    principal: String,
     transport: Transport,
     told: Mutex<Told>,
     /// Lists that were answered in part.
@@ -77,7 +77,9 @@ pub struct Session {
     running: Mutex<HashMap<String, CancellationToken>>,
     used_at: AtomicU64,
     started: AtomicBool,
-    ended: AtomicBool,
+    /// Executions that run for it.
+    held: AtomicUsize,
+    ended: CancellationToken,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -88,15 +90,16 @@ impl Session {
     #[must_use]
     pub fn new(transport: Transport, principal: &str) -> Self {
         Self {
-            id: uuid::Uuid::new_v4().to_string().into(),
-            principal: principal.into(),
+            id: uuid::Uuid::new_v4().to_string(),
+            principal: principal.to_owned(),
             transport,
             told: Mutex::default(),
             snapshots: Mutex::default(),
             running: Mutex::default(),
             used_at: AtomicU64::new(0),
             started: AtomicBool::new(false),
-            ended: AtomicBool::new(false),
+            held: AtomicUsize::new(0),
+            ended: CancellationToken::new(),
         }
     }
 
@@ -110,9 +113,9 @@ impl Session {
         &self.principal
     }
 
-    /// The id and the principal, to be kept by a call.
-    pub(crate) fn identity(&self) -> (Arc<str>, Arc<str>) {
-        (Arc::clone(&self.id), Arc::clone(&self.principal))
+    #[must_use]
+    pub fn transport(&self) -> Transport {
+        self.transport
     }
 
     /// Begins the session; only the first time counts.
@@ -130,9 +133,10 @@ impl Session {
 
     /// Ends the session and stops what it still runs; only the first time counts.
     pub fn end(&self, how: End) {
-        if self.ended.swap(true, Ordering::Relaxed) {
+        if self.ended.is_cancelled() {
             return;
         }
+        self.ended.cancel();
         for (_, token) in lock(&self.running).drain() {
             token.cancel();
         }
@@ -165,10 +169,24 @@ impl Session {
         self.used_at.load(Ordering::Relaxed)
     }
 
-    /// Whether it was unused for that long. A session is not idle while a call of its runs.
+    /// Whether it was unused for that long. A session is not idle while a call or an execution of its runs.
     #[must_use]
     pub fn is_idle(&self, now_seconds: u64, for_seconds: u64) -> bool {
-        now_seconds.saturating_sub(self.used_at()) >= for_seconds && lock(&self.running).is_empty()
+        now_seconds.saturating_sub(self.used_at()) >= for_seconds
+            && self.held.load(Ordering::Relaxed) == 0
+            && lock(&self.running).is_empty()
+    }
+
+    /// Keeps the session from being idle until the guard is dropped.
+    #[must_use]
+    pub fn hold(self: &Arc<Self>) -> Held {
+        self.held.fetch_add(1, Ordering::Relaxed);
+        Held(Arc::clone(self))
+    }
+
+    /// Resolves when the session has ended.
+    pub async fn ended(&self) {
+        self.ended.cancelled().await;
     }
 
     /// Registers a call under its request's id until the guard is dropped.
@@ -186,6 +204,16 @@ impl Session {
             token.cancel();
         }
         found.is_some()
+    }
+}
+
+/// Something that runs for a session without a call.
+#[derive(Debug)]
+pub struct Held(Arc<Session>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.held.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -230,6 +258,15 @@ mod tests {
         assert!(running.token.is_cancelled());
         drop(running);
         assert!(!session.cancel("7"));
+        assert!(session.is_idle(1_000, 1));
+    }
+
+    #[test]
+    fn a_session_with_an_execution_is_not_idle() {
+        let session = Arc::new(Session::new(Transport::Http, LOCAL));
+        let held = session.hold();
+        assert!(!session.is_idle(1_000, 1));
+        drop(held);
         assert!(session.is_idle(1_000, 1));
     }
 

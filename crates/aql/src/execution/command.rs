@@ -60,7 +60,7 @@ impl Execution {
     /// A clock that was set back does not make an execution end before it started: the later of the two times counts.
     pub fn apply(&self, command: Command, now: Timestamp) -> Result<Self, Illegal> {
         let refused = |command: &Command, reason| Err(Illegal::new(self, command.participle(), reason));
-        let record = &self.0;
+        let record = self.record();
         let (core, lifecycle) = (self.core(), &record.lifecycle);
         match (core, command) {
             (_, command @ Command::Progress(_)) if !lifecycle.progress_reporting() => {
@@ -76,18 +76,18 @@ impl Execution {
             (Core::Failed, Command::Retry) => Ok(self.started(record.attempt.saturating_add(1), now)),
             (Core::Running, Command::Progress(report)) => {
                 let progress = Some(report.after(record.progress.as_ref()));
-                Ok(Self(Record { progress, ..record.clone() }))
+                Ok(Self::of(Record { progress, ..record.clone() }))
             }
             (Core::Running, Command::Checkpoint) => Ok(self.clone()),
             (Core::Pending | Core::Running, Command::Enter(name)) => match lifecycle.status(&name) {
-                Some(status) if status.core() == core => Ok(Self(Record { status, ..record.clone() })),
+                Some(status) if status.core() == core => Ok(Self::of(Record { status, ..record.clone() })),
                 found => {
                     let undeclared = found.is_none();
                     refused(&Command::Enter(name.clone()), Reason::NotWithin { name, undeclared })
                 }
             },
             (Core::Running, Command::Complete(result)) => {
-                Ok(Self(Record { result: Some(result), ..self.finished(Core::Completed, now) }))
+                Ok(Self::of(Record { result: Some(result), ..self.finished(Core::Completed, now) }))
             }
             (Core::Running, Command::Fail(error)) => Ok(self.failed(error, now)),
             (Core::Running, Command::SessionEnded) => Ok(self.failed(session_ended(), now)),
@@ -106,30 +106,30 @@ impl Execution {
 
     /// A run of the work, with nothing left of an earlier one.
     fn started(&self, attempt: u32, now: Timestamp) -> Self {
-        Self(Record {
+        Self::of(Record {
             status: Core::Running.into(),
             attempt,
-            started_at: Some(now.max(self.0.created_at)),
+            started_at: Some(now.max(self.record().created_at)),
             finished_at: None,
             progress: None,
             error: None,
             result: None,
-            ..self.0.clone()
+            ..self.record().clone()
         })
     }
 
     fn finished(&self, core: Core, now: Timestamp) -> Record {
-        let began = self.0.started_at.unwrap_or(self.0.created_at);
-        Record { status: Status::from(core), finished_at: Some(now.max(began)), ..self.0.clone() }
+        let began = self.record().started_at.unwrap_or(self.record().created_at);
+        Record { status: Status::from(core), finished_at: Some(now.max(began)), ..self.record().clone() }
     }
 
     fn failed(&self, error: Failure, now: Timestamp) -> Self {
-        Self(Record { error: Some(error), ..self.finished(Core::Failed, now) })
+        Self::of(Record { error: Some(error), ..self.finished(Core::Failed, now) })
     }
 
     fn cancelled(&self, message: String, now: Timestamp) -> Self {
-        let progress = Some(Progress::ending(self.0.progress.as_ref(), message));
-        Self(Record { progress, ..self.finished(Core::Cancelled, now) })
+        let progress = Some(Progress::ending(self.record().progress.as_ref(), message));
+        Self::of(Record { progress, ..self.finished(Core::Cancelled, now) })
     }
 }
 

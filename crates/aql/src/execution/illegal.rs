@@ -24,14 +24,14 @@ pub enum Reason {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{}", self.message())]
 pub struct Illegal {
-    execution: Box<Execution>,
+    execution: Execution,
     participle: &'static str,
     reason: Reason,
 }
 
 impl Illegal {
     pub(super) fn new(execution: &Execution, participle: &'static str, reason: Reason) -> Self {
-        Self { execution: Box::new(execution.clone()), participle, reason }
+        Self { execution: execution.clone(), participle, reason }
     }
 
     /// For whoever still believes to run an execution that has gone on without them.

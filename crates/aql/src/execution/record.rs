@@ -64,13 +64,13 @@ pub struct Inconsistent(&'static str);
 
 /// A record whose parts fit together. Only [`Execution::apply`] makes the next one of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Execution(pub(super) Record);
+pub struct Execution(Box<Record>);
 
 impl Execution {
     /// A new one, which waits to be started.
     #[must_use]
     pub fn new(execution_id: String, operation: String, lifecycle: Arc<Lifecycle>, now: Timestamp) -> Self {
-        Self(Record {
+        Self::of(Record {
             execution_id,
             operation,
             lifecycle,
@@ -114,7 +114,12 @@ impl Execution {
         if record.result.is_some() && core != Core::Completed {
             return Err(Inconsistent("its result does not fit its state"));
         }
-        Ok(Self(record))
+        Ok(Self::of(record))
+    }
+
+    /// For those who know that the parts fit.
+    pub(super) fn of(record: Record) -> Self {
+        Self(Box::new(record))
     }
 
     #[must_use]
@@ -124,7 +129,7 @@ impl Execution {
 
     #[must_use]
     pub fn into_record(self) -> Record {
-        self.0
+        *self.0
     }
 
     #[must_use]
@@ -142,7 +147,8 @@ impl Execution {
                 view.insert(key.to_owned(), value);
             }
         };
-        let time = |time: Timestamp| Value::from(time.to_string());
+        // In one precision, so that the order of the texts is that of the times.
+        let time = |time: Timestamp| Value::from(format!("{time:.6}"));
         put("execution_id", Some(record.execution_id.as_str().into()));
         put("operation", Some(record.operation.as_str().into()));
         put("status", Some(record.status.as_str().into()));

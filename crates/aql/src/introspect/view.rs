@@ -151,6 +151,9 @@ fn abilities(operation: &Operation) -> Map<String, Value> {
             abilities.insert("aggregation_support".to_owned(), params::aggregation_support(collection));
         }
     }
+    if let Some(lifecycle) = operation.lifecycle() {
+        abilities.insert("lifecycle".to_owned(), lifecycle.to_value());
+    }
     if let Some(Relationships { types, max_depth }) = operation.relationships() {
         let told = json!({
             "supported": true,

@@ -1,6 +1,6 @@
 //! Checking a registry as a whole and freezing it. Everything that is wrong is told at once.
 
-use std::{collections::HashMap, fmt};
+use std::{collections::HashMap, fmt, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
@@ -12,6 +12,7 @@ use crate::{
     category::Category,
     danger::{Danger, DangerLevel},
     define::{self, Queried},
+    execution::Lifecycle,
     fields::{FULL, Known, MINIMAL, Path, STANDARD, Selection},
     introspect,
     name::OperationName,
@@ -108,6 +109,9 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
         return Err(Problems(report.0));
     }
     let supports_etag = operations.iter().any(|op| op.params.iter().any(|p| p.name == shared::IF_MATCH));
+    let mut starting: Vec<usize> =
+        operations.iter().filter(|op| op.lifecycle.is_some()).map(|op| op.family).collect();
+    starting.dedup();
     let decisions: Vec<Decision> =
         operations.iter().map(|operation| builder.policy.decide(operation)).collect();
     let mut registry = Registry {
@@ -121,6 +125,7 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
         supports_etag,
         strictness: builder.strictness,
         calls_per_minute: builder.policy.calls_per_minute,
+        starting,
         operations,
         decisions,
         by_name,
@@ -186,6 +191,7 @@ impl Context<'_> {
             selection,
             queried,
             relationships: given.relationships,
+            lifecycle: given.lifecycle.map(Arc::new),
             server: given.server,
             signature,
         };
@@ -419,9 +425,15 @@ fn danger(given: &define::Operation, category: Category) -> Danger {
 }
 
 fn describe(given: &define::Operation) -> String {
-    let Some(notice) = &given.deprecated else { return given.description.clone() };
+    let states = given.lifecycle.as_ref().map(Lifecycle::describe).unwrap_or_default();
+    let description = if states.is_empty() {
+        given.description.clone()
+    } else {
+        format!("{}. {states}", given.description.trim_end_matches('.'))
+    };
+    let Some(notice) = &given.deprecated else { return description };
     let advice = notice.replacement.as_ref().map(|to| format!("; use '{to}' instead")).unwrap_or_default();
-    format!("Deprecated{advice}. {}", given.description)
+    format!("Deprecated{advice}. {description}")
 }
 
 /// Types may contain themselves; a guessed value does not.

@@ -58,6 +58,8 @@ pub struct Registry {
     pub(crate) supports_etag: bool,
     pub(crate) strictness: Strictness,
     pub(crate) calls_per_minute: Option<u32>,
+    /// The families whose operations start executions.
+    pub(crate) starting: Vec<usize>,
     pub(crate) operations: Vec<Operation>,
     pub(crate) decisions: Vec<Decision>,
     pub(crate) by_name: HashMap<OperationName, OperationId>,
@@ -189,6 +191,15 @@ impl Registry {
         match self.mode {
             Mode::Single => format!("{prefix}mcp_aql"),
             Mode::Semantic | Mode::All => format!("{prefix}mcp_aql_{}", self.family_name(operation)),
+        }
+    }
+
+    /// Whether a call through this endpoint can start an execution.
+    #[must_use]
+    pub fn starts_executions(&self, endpoint: Endpoint) -> bool {
+        match endpoint {
+            Endpoint::Family(family) => self.starting.contains(&family),
+            Endpoint::Unified => !self.starting.is_empty(),
         }
     }
 

@@ -172,6 +172,12 @@ impl State {
         Err(error.with("step", ready.name.as_str()))
     }
 
+    /// How much the results weigh, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Whether a step failed and nobody has asked for a retry yet.
     #[must_use]
     pub fn is_failed(&self) -> bool {

@@ -1,6 +1,6 @@
 //! `aqueduct call`: one operation from the command line, through the same pipeline as every other call.
 
-use std::{io::Read, process::ExitCode};
+use std::{io::Read, process::ExitCode, sync::Arc};
 
 use gateway::{
     aql::{registry::Endpoint, scan},
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::trouble("no runtime could be started", &error.to_string()))?;
     runtime.block_on(async {
         let app = gateway::app::open(&config).map_err(|error| Failure::app(error, &config.store.data))?;
-        let session = Session::new(Transport::Local, LOCAL);
+        let session = Arc::new(Session::new(Transport::Local, LOCAL));
         let answer = app.gateway.handle(&session, Endpoint::Unified, request, Progress::default()).await;
         session.end(End::Graceful);
         app.close().await;

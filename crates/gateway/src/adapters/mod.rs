@@ -1,6 +1,7 @@
 //! What stands behind operations. An adapter is a set of definitions, each with the handler that does its work.
 
 pub mod entities;
+pub mod executions;
 pub mod typed;
 
 use std::sync::Arc;

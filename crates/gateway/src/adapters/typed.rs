@@ -2,14 +2,18 @@
 
 use std::{future::Future, sync::Arc};
 
-use aql::{define, error::Error, response::Data, schema};
+use aql::{define, error::Error, execution::Lifecycle, response::Data, schema};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::Operations;
+use super::{
+    Operations,
+    executions::{answer_started, time_to_wait, wait_seconds},
+};
 use crate::{
     dispatch::{Context, Outcome, Work},
+    executions::{Executions, Job, Running},
     gate::Permitted,
 };
 
@@ -68,6 +72,54 @@ impl Operations {
         });
         Ok(self)
     }
+
+    /// Adds an operation whose calls start executions: the work goes on after the call, and can be looked at, waited
+    /// for, cancelled and, where the lifecycle says so, retried.
+    ///
+    /// The definition's lifecycle is taken as it is; without one, executions can be cancelled and report progress.
+    pub fn executed<P, R, F, W>(
+        mut self,
+        mut operation: define::Operation,
+        executions: &Executions,
+        work: F,
+    ) -> Result<Self, super::Error>
+    where
+        P: DeserializeOwned + JsonSchema + Send + 'static,
+        R: Serialize + Send + 'static,
+        F: Fn(P, Job) -> W + Send + Sync + 'static,
+        W: Future<Output = Result<R, Error>> + Send + 'static,
+    {
+        let described = schema::describe(schemars::schema_for!(P).as_value())
+            .map_err(|source| super::Error::Schema { operation: operation.name.clone(), source })?;
+        let mut params = described.params;
+        params.append(&mut operation.params);
+        params.push(wait_seconds(0));
+        operation.params = params;
+        operation.lifecycle.get_or_insert_with(|| Lifecycle::new().with_cancel().with_progress());
+        self.add_types(described.types);
+        let (name, work) = (operation.name.clone(), Arc::new(work));
+        executions.add_runner(&name.clone(), move |job: Job| -> Running {
+            let (work, name) = (Arc::clone(&work), name.clone());
+            Box::pin(async move {
+                let params = read(job.params.clone(), &name)?;
+                written(work(params, job).await?, &name)
+            })
+        });
+        let executions = executions.clone();
+        self.add(operation, move |mut permitted: Permitted, context: Context| -> Work {
+            let executions = executions.clone();
+            Box::pin(async move {
+                let mut params = permitted.take_params();
+                let time = time_to_wait(&params, &context);
+                params.remove("wait_seconds");
+                let execution =
+                    executions.start(permitted.operation(), Value::Object(params), &context).await?;
+                let answer = answer_started(&executions, execution, time, &context).await?;
+                Ok(Outcome::from(Data::Value(answer)))
+            })
+        });
+        Ok(self)
+    }
 }
 
 async fn run<P, R, F, W>(mut permitted: Permitted, context: Context, work: &F) -> Result<Outcome, Error>
@@ -78,16 +130,22 @@ where
     W: Future<Output = Result<R, Error>>,
 {
     let operation = permitted.operation().name().clone();
-    let params = Value::Object(permitted.take_params());
-    let params = serde_json::from_value(params).map_err(|error| {
-        // Validation passed, so the struct asks for more than its schema says.
-        tracing::error!(operation = operation.as_str(), %error, "parameters do not fit the handler's struct");
-        Error::internal("the operation cannot read these parameters").with_operation(operation.as_str())
-    })?;
+    let params = read(Value::Object(permitted.take_params()), operation.as_str())?;
     let result = work(params, context).await?;
-    let data = serde_json::to_value(result).map_err(|error| {
-        tracing::error!(operation = operation.as_str(), %error, "the handler's result is no JSON");
-        Error::internal("the operation's result could not be written").with_operation(operation.as_str())
-    })?;
-    Ok(Outcome::from(Data::Value(data)))
+    Ok(Outcome::from(Data::Value(written(result, operation.as_str())?)))
+}
+
+fn read<P: DeserializeOwned>(params: Value, operation: &str) -> Result<P, Error> {
+    serde_json::from_value(params).map_err(|error| {
+        // Validation passed, so the struct asks for more than its schema says.
+        tracing::error!(operation, %error, "parameters do not fit the handler's struct");
+        Error::internal("the operation cannot read these parameters").with_operation(operation)
+    })
+}
+
+fn written<R: Serialize>(result: R, operation: &str) -> Result<Value, Error> {
+    serde_json::to_value(result).map_err(|error| {
+        tracing::error!(operation, %error, "the handler's result is no JSON");
+        Error::internal("the operation's result could not be written").with_operation(operation)
+    })
 }

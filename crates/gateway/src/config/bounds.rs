@@ -7,6 +7,7 @@ use super::{
     error::Error,
     file::{self, Placed},
 };
+use crate::pipeline::PAGE_BYTES_DEFAULT;
 
 /// The range of one number, both ends included.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +53,33 @@ pub(super) const DATABASE_BYTES: Bounds = Bounds {
     max: 1 << 60,
     default: None,
 };
+/// Below a few kilobytes a page holds nothing; above a mebibyte it is no page.
+pub(super) const PAGE_BYTES: Bounds = Bounds {
+    section: "limits",
+    key: "page_bytes",
+    unit: "bytes",
+    min: 4 * 1024,
+    max: 1 << 20,
+    default: Some(PAGE_BYTES_DEFAULT as u64),
+};
+pub(super) const RUNNING_EXECUTIONS: Bounds = Bounds {
+    section: "executions",
+    key: "max_running",
+    unit: "executions",
+    min: 1,
+    max: 1024,
+    default: Some(16),
+};
+pub(super) const LEASE_SECONDS: Bounds = Bounds {
+    section: "executions",
+    key: "lease_seconds",
+    unit: "seconds",
+    min: 2,
+    max: 3600,
+    default: Some(30),
+};
+pub(super) const KEEP_DAYS: Bounds =
+    Bounds { section: "executions", key: "keep_days", unit: "days", min: 1, max: 3650, default: Some(30) };
 pub(super) const CALLS_PER_MINUTE: Bounds = Bounds {
     section: "safety",
     key: "max_calls_per_minute",

@@ -25,6 +25,8 @@ use super::{
     paths, safety,
 };
 
+use crate::executions;
+
 /// Everything the operator may set, checked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Checked {
@@ -32,6 +34,9 @@ pub struct Checked {
     pub limits: Limits,
     pub store: Store,
     pub entities: Entities,
+    pub executions: executions::Options,
+    /// What a list that was returned as a whole is cut to.
+    pub page_bytes: usize,
     pub policy: Policy,
     pub auth: Auth,
     /// The file that was read, if there was one.
@@ -108,12 +113,27 @@ pub(super) fn check(
                 .transpose()?,
         },
         entities: Entities { enabled: file.entities.enabled.unwrap_or(true) },
+        executions: executions(&file.executions)?,
+        page_bytes: whole(bounds::PAGE_BYTES.check_or_default(file.limits.page_bytes.as_ref())?),
         policy: safety::policy(&file.safety)?,
         auth,
         file: None,
         warnings: warnings(&server),
         server,
     })
+}
+
+fn executions(written: &file::Executions) -> Result<executions::Options, Error> {
+    let days = bounds::KEEP_DAYS.check_or_default(written.keep_days.as_ref())?;
+    Ok(executions::Options {
+        max_running: whole(bounds::RUNNING_EXECUTIONS.check_or_default(written.max_running.as_ref())?),
+        lease: Duration::from_secs(bounds::LEASE_SECONDS.check_or_default(written.lease_seconds.as_ref())?),
+        keep: Duration::from_hours(days.saturating_mul(24)),
+    })
+}
+
+fn whole(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 fn server(
@@ -151,7 +171,7 @@ fn server(
         profile,
         prefix: endpoints::prefix(prefix)?,
         strictness: if written.strict_mode.unwrap_or(true) { Strictness::Reject } else { Strictness::Warn },
-        max_concurrent_requests: usize::try_from(requests).unwrap_or(usize::MAX),
+        max_concurrent_requests: whole(requests),
         session_idle: Duration::from_mins(idle),
         shutdown_grace: Duration::from_secs(grace),
         allowed_hosts: address::hosts(written.allowed_hosts.as_ref())?,

@@ -61,6 +61,9 @@ pub struct File {
     /// The built-in workspace of entities.
     #[serde(default)]
     pub(super) entities: Entities,
+    /// Work that goes on after the call that started it.
+    #[serde(default)]
+    pub(super) executions: Executions,
     /// Which operations may be called at all. `introspect` always may.
     #[serde(default)]
     pub(super) safety: Safety,
@@ -134,6 +137,10 @@ pub(super) struct Limits {
     /// How deep objects and arrays may be nested in a request, in levels.
     #[schemars(transform = bounds::of(&limits::NESTING_DEPTH).into_schema())]
     pub(super) max_nesting_depth: Option<Number>,
+    /// Lists that an operation returns as a whole are cut to pages of this size, in bytes; the rest waits in the
+    /// session.
+    #[schemars(transform = bounds::PAGE_BYTES.into_schema())]
+    pub(super) page_bytes: Option<Number>,
 }
 
 /// Where data is kept.
@@ -155,6 +162,21 @@ pub(super) struct Entities {
     /// Whether the workspace is offered.
     #[schemars(extend("default" = true))]
     pub(super) enabled: Option<bool>,
+}
+
+/// Work that goes on after the call that started it.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Executions {
+    /// How many run at once in this process; the others wait.
+    #[schemars(transform = bounds::RUNNING_EXECUTIONS.into_schema())]
+    pub(super) max_running: Option<Number>,
+    /// After how many seconds without a sign of its process an execution counts as failed.
+    #[schemars(transform = bounds::LEASE_SECONDS.into_schema())]
+    pub(super) lease_seconds: Option<Number>,
+    /// How many days finished executions are kept.
+    #[schemars(transform = bounds::KEEP_DAYS.into_schema())]
+    pub(super) keep_days: Option<Number>,
 }
 
 /// Which operations may be called at all.

@@ -1,5 +1,7 @@
 //! One frame's way from bytes to bytes, with no transport around it: what stdio and HTTP both do for a plain tool call.
 
+use std::sync::Arc;
+
 use super::{
     call::{self, Admitted},
     frame::{self, Era, Frame},
@@ -9,7 +11,7 @@ use crate::{pipeline::Gateway, session::Session};
 
 /// Answers a plain tool call of an established connection. Nothing comes back for a call that was cancelled and for
 /// frames that a transport would hand to the library.
-pub async fn answer(gateway: &Gateway, session: &Session, frame: &[u8]) -> Option<Vec<u8>> {
+pub async fn answer(gateway: &Arc<Gateway>, session: &Arc<Session>, frame: &[u8]) -> Option<Vec<u8>> {
     let Frame::Call(tool_call) = frame::read(frame) else { return None };
     let self_contained = tool_call.era == Era::SelfContained;
     match call::admit(gateway, session, &tool_call) {
@@ -17,6 +19,6 @@ pub async fn answer(gateway: &Gateway, session: &Session, frame: &[u8]) -> Optio
             call::run(gateway, session, endpoint, arguments, &tool_call.id, self_contained).await
         }
         Admitted::Answer(answer) => Some(reply::tool_result(&tool_call.id, &answer, self_contained)),
-        Admitted::Call(..) | Admitted::UnknownTool => None,
+        Admitted::Call(..) | Admitted::Starts | Admitted::UnknownTool => None,
     }
 }

@@ -1,14 +1,18 @@
 //! A tool call on its way in: admitted the same way whether it takes the fast path or the library's.
 
+use std::sync::Arc;
+
 use aql::{error::Error, registry::Endpoint, response::Answer, scan};
 use serde_json::{Map, Value};
 
-use super::{frame::ToolCall, reply};
+use super::{frame::ToolCall, reply, tasks};
 use crate::{pipeline::Gateway, progress::Progress, session::Session};
 
 /// What becomes of a call's arguments.
 pub(crate) enum Admitted {
     Call(Endpoint, Map<String, Value>),
+    /// A call that starts an execution, which only the library can answer with a task.
+    Starts,
     /// Refused before anything was looked up.
     Answer(Answer),
     /// Not a tool of ours.
@@ -22,6 +26,7 @@ pub(crate) fn admit(gateway: &Gateway, session: &Session, call: &ToolCall<'_>) -
     let Some(endpoint) = registry.endpoint(&call.tool) else { return Admitted::UnknownTool };
     let Some(arguments) = call.arguments else { return Admitted::Call(endpoint, Map::new()) };
     match scan::arguments(arguments.get().as_bytes(), registry.limits()) {
+        Ok(arguments) if tasks::may_start(registry, endpoint, &arguments) => Admitted::Starts,
         Ok(arguments) => Admitted::Call(endpoint, arguments),
         Err(error) => Admitted::Answer(Answer::failure(error, Some(session.id()))),
     }
@@ -39,8 +44,8 @@ pub(crate) fn unknown_tool(call: &ToolCall<'_>) -> Vec<u8> {
 
 /// Runs a call and writes its reply, or nothing if it is cancelled: a cancelled request gets no answer.
 pub(crate) async fn run(
-    gateway: &Gateway,
-    session: &Session,
+    gateway: &Arc<Gateway>,
+    session: &Arc<Session>,
     endpoint: Endpoint,
     arguments: Map<String, Value>,
     request_id: &str,

@@ -6,14 +6,16 @@ use aql::tools::Tool as AqlTool;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-        ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ProtocolVersion,
-        ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
+        GetTaskParams, GetTaskResult, Implementation, ListToolsResult, PaginatedRequestParams,
+        ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+        ToolAnnotations, UpdateTaskParams,
     },
     service::RequestContext,
 };
 use tokio_util::task::TaskTracker;
 
+use super::tasks;
 use crate::{
     pipeline::Gateway,
     progress::{Progress, TOTAL},
@@ -45,12 +47,19 @@ impl Handler {
         let parts = context.extensions.get::<http::request::Parts>()?;
         parts.extensions.get::<Arc<Session>>().cloned()
     }
+
+    fn known_session(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData> {
+        self.session(context).ok_or_else(|| ErrorData::internal_error("The call belongs to no session", None))
+    }
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let surface = self.gateway.surface();
-        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
+        let tools = ServerCapabilities::builder().enable_tools();
+        let with_tasks = tasks::are_offered(surface.registry());
+        let capabilities = if with_tasks { tools.enable_tasks().build() } else { tools.build() };
+        let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("aqueduct", env!("CARGO_PKG_VERSION"));
         info.instructions = Some(format!(
             "MCP-AQL adapter '{}': few tools, many operations. Ask {{ operation: \"introspect\", params: {{ query: \
@@ -91,17 +100,20 @@ impl ServerHandler for Handler {
         let Some(endpoint) = surface.registry().endpoint(&request.name) else {
             return Err(ErrorData::invalid_params(format!("Unknown tool: '{}'", request.name), None));
         };
-        let Some(session) = self.session(&context) else {
-            return Err(ErrorData::internal_error("The call belongs to no session", None));
-        };
+        let session = self.known_session(&context)?;
         let request_id = serde_json::to_string(&context.id).unwrap_or_default();
         let running = session.running(&request_id);
         let progress = Progress::default();
         let arguments = request.arguments.unwrap_or_default();
+        let takes_task = tasks::may_start(surface.registry(), endpoint, &arguments)
+            && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
         let work = self.gateway.handle(&session, endpoint, arguments, progress.clone());
-        let telling = tell(&context, progress);
+        let telling = tell(&context, progress.clone());
         tokio::select! {
             answer = work => {
+                if let Some(id) = progress.execution().filter(|_| takes_task) {
+                    return Ok(CallToolResponse::Task(tasks::created(&self.gateway, &session, &id).await?));
+                }
                 let content = vec![ContentBlock::text(answer.to_text())];
                 let mut result = CallToolResult::success(content);
                 result.is_error = Some(answer.is_error());
@@ -115,6 +127,31 @@ impl ServerHandler for Handler {
             () = context.ct.cancelled() => Err(ErrorData::internal_error("The call was cancelled", None)),
             () = telling => Err(ErrorData::internal_error("The call's progress ended before the call", None)),
         }
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        tasks::get(&self.gateway, &self.known_session(&context)?, &request.task_id).await
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        // No task of ours asks for anything; one that does not exist is told.
+        tasks::get(&self.gateway, &self.known_session(&context)?, &request.task_id).await.map(drop)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        tasks::cancel(&self.gateway, &self.known_session(&context)?, &request.task_id).await
     }
 }
 

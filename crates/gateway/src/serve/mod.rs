@@ -10,6 +10,7 @@ mod handler;
 pub mod http;
 mod reply;
 pub mod stdio;
+mod tasks;
 
 /// The longest message that is read. Arguments have a smaller limit of their own; this one only bounds memory.
 pub(crate) const FRAME_BYTES_MAX: usize = 32 * 1024 * 1024;

@@ -12,9 +12,11 @@
 //! - waits without bound: queues, groups, pages and waits for other processes all have a limit;
 //! - tells an agent a path, a statement or what SQLite said. The operator finds those in the log.
 
+mod columns;
 mod database;
 pub mod entities;
 mod error;
+pub mod executions;
 mod files;
 mod migrations;
 mod readers;
@@ -24,4 +26,5 @@ mod writer;
 pub use database::Options;
 pub use entities::EntityStore;
 pub use error::Error;
+pub use executions::ExecutionStore;
 pub use secret::secret;

@@ -9,14 +9,14 @@ use aql::{
 use serde_json::json;
 
 pub(super) const PRIORITY_DEFAULT: i64 = 5;
-const ENTITY_TYPES: [&str; 4] = ["resource", "item", "config", "workflow"];
+pub(super) const ENTITY_TYPES: [&str; 4] = ["resource", "item", "config", "workflow"];
 const NAME_PATTERN: &str = "^[a-zA-Z][a-zA-Z0-9_-]*$";
 
-fn entity_id() -> Param {
+pub(super) fn entity_id() -> Param {
     Param::new("entity_id", "string", "The id made by create_entity").required()
 }
 
-fn entity_name() -> Param {
+pub(super) fn entity_name() -> Param {
     Param::new("entity_name", "string", "Entity name, unique within its type")
         .length(1, 100)
         .pattern(NAME_PATTERN)
@@ -40,7 +40,12 @@ fn tags() -> Param {
 }
 
 fn metadata() -> Param {
-    Param::new("metadata", "object", "Any JSON object; large or exact numbers travel as strings")
+    Param::new(
+        "metadata",
+        "object",
+        "Any JSON object; large or exact numbers travel as strings. Of a workflow: 'steps' (WorkflowStep[]), and \
+         optionally 'input' and 'output'",
+    )
 }
 
 pub(super) fn relationship() -> Param {
@@ -49,14 +54,7 @@ pub(super) fn relationship() -> Param {
         .pattern("^[a-z][a-z0-9_]*$")
 }
 
-#[must_use]
-pub fn types() -> Vec<Type> {
-    let mut types = own_types();
-    types.extend(super::graph::types(&ENTITY_TYPES));
-    types
-}
-
-fn own_types() -> Vec<Type> {
+pub(super) fn types() -> Vec<Type> {
     let time = |name: &str, text: &str| Param::new(name, "string", text).format("date-time").required();
     vec![
         Type::enumeration("EntityType", "Available entity types", &ENTITY_TYPES),

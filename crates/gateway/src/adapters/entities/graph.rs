@@ -10,7 +10,11 @@ use aql::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{Params, define::relationship, not_found, record, store_error};
+use super::{
+    Params,
+    define::{ENTITY_TYPES, relationship},
+    not_found, record, store_error,
+};
 use crate::{
     adapters::Operations,
     dispatch::{Context, Outcome, Work},
@@ -30,9 +34,9 @@ const SECTIONS: [&str; 5] = ["root", "relationships", "graph", "graph.nodes", "g
 const RELATION_ID: &str = "_relation_id";
 const EDGE: &str = "_edge";
 
-pub(super) fn types(entity_types: &[&str]) -> Vec<Type> {
+pub(super) fn types() -> Vec<Type> {
     let text = |name: &str, about: &str| Param::new(name, "string", about);
-    let element_type = || text("element_type", "Type of entity").allowed(entity_types).required();
+    let element_type = || text("element_type", "Type of entity").allowed(&ENTITY_TYPES).required();
     let element_name = || text("element_name", "Entity name").required();
     let way = text("direction", "Whether it leads away from the entity it was met from, or to it");
     vec![
@@ -403,8 +407,8 @@ mod tests {
     #[test]
     fn the_relations_can_be_paged() {
         let registry = aql::registry::Registry::builder("x")
-            .operations(crate::adapters::entities::definitions())
-            .types(crate::adapters::entities::types())
+            .operation(query_relationships())
+            .types(crate::adapters::entities::define::types().into_iter().chain(types()))
             .build()
             .unwrap();
         let operation = registry.get(registry.id("query_relationships").unwrap()).unwrap();

@@ -6,6 +6,7 @@ mod define;
 mod graph;
 mod record;
 mod relations;
+mod workflows;
 
 use std::sync::Arc;
 
@@ -17,10 +18,14 @@ use aql::{
 };
 use serde_json::{Map, Value, json};
 
-use self::record::{cursor, etag, page, read_cursor, version};
+use self::{
+    record::{cursor, etag, page, read_cursor, version},
+    workflows::WORKFLOW,
+};
 use super::Operations;
 use crate::{
     dispatch::{Context, Outcome, Work},
+    executions::Executions,
     gate::Permitted,
     store::{
         self,
@@ -28,11 +33,14 @@ use crate::{
     },
 };
 
-pub use self::define::types;
-
-/// The operations over a store.
 #[must_use]
-pub fn operations(store: &EntityStore) -> Operations {
+pub fn types() -> Vec<aql::define::Type> {
+    define::types().into_iter().chain(graph::types()).chain(workflows::types()).collect()
+}
+
+/// The operations over a store, with executions for its workflows.
+#[must_use]
+pub fn operations(store: &EntityStore, executions: &Executions) -> Operations {
     let mut operations = Operations::new();
     operations.add_types(types());
     add(&mut operations, store, define::create_entity(), create);
@@ -44,6 +52,7 @@ pub fn operations(store: &EntityStore) -> Operations {
     add(&mut operations, store, define::create_relation(), relations::create);
     add(&mut operations, store, define::delete_relation(), relations::delete);
     graph::add(&mut operations, store);
+    workflows::add(&mut operations, store, executions);
     operations
 }
 
@@ -60,6 +69,7 @@ pub fn definitions() -> Vec<aql::define::Operation> {
         define::create_relation(),
         define::delete_relation(),
         graph::query_relationships(),
+        workflows::definition(),
     ]
 }
 
@@ -156,13 +166,17 @@ fn version_mismatch(id: &str, given: &str, current: u64) -> Error {
 async fn create(store: EntityStore, mut params: Params, context: Context) -> Result<Value, Error> {
     let dry_run = params.dry_run();
     let (name, entity_type) = (params.required("entity_name"), params.required("entity_type"));
+    let metadata = params.object("metadata");
+    if entity_type == WORKFLOW {
+        workflows::check(metadata.as_ref(), context.gateway.surface().registry())?;
+    }
     let new = NewEntity {
         entity_type: entity_type.clone(),
         name: name.clone(),
         description: params.required("description"),
         priority: record::integer(params.0.get("priority")).unwrap_or(define::PRIORITY_DEFAULT),
         tags: params.0.remove("tags").and_then(record::tags),
-        metadata: params.object("metadata"),
+        metadata,
     };
     match store.create(new, context.now, new_id(), dry_run).await.map_err(store_error)? {
         Created::Entity(entity) => Ok(preview(record::entity(entity), dry_run)),
@@ -171,27 +185,32 @@ async fn create(store: EntityStore, mut params: Params, context: Context) -> Res
 }
 
 async fn get(store: EntityStore, params: Params, _context: Context) -> Result<Value, Error> {
+    find(&store, &params, "get_entity").await.map(record::entity)
+}
+
+/// The entity of this id, or of this name and type where names are not enough.
+async fn find(store: &EntityStore, params: &Params, operation: &str) -> Result<Entity, Error> {
     let by_id = match params.text("entity_id") {
         Some(id) => Some(store.get(id).await.map_err(store_error)?.ok_or_else(|| not_found(id))?),
         None => None,
     };
     let Some(name) = params.text("entity_name") else {
-        return by_id.map(record::entity).ok_or_else(|| not_found(""));
+        return by_id.ok_or_else(|| not_found(""));
     };
     if let Some(entity) = by_id {
         // Both were given: they have to mean the same entity.
-        return if entity.name == name { Ok(record::entity(entity)) } else { Err(not_found(name)) };
+        return if entity.name == name { Ok(entity) } else { Err(not_found(name)) };
     }
     let mut found = store.find_by_name(name, params.text("entity_type")).await.map_err(store_error)?;
     match (found.pop(), found.as_slice()) {
         (None, _) => Err(not_found(name)),
-        (Some(entity), []) => Ok(record::entity(entity)),
+        (Some(entity), []) => Ok(entity),
         (Some(entity), others) => {
             let types: Vec<&str> =
                 others.iter().chain([&entity]).map(|entity| entity.entity_type.as_str()).collect();
             let choices = types.join(", ");
             let description = format!("several entities are called '{name}', one of each type: {choices}");
-            Err(Error::missing_param("get_entity", "entity_type", "string", &description))
+            Err(Error::missing_param(operation, "entity_type", "string", &description))
         }
     }
 }
@@ -228,7 +247,15 @@ async fn update(store: EntityStore, mut params: Params, context: Context) -> Res
     let if_match = params.text(shared::IF_MATCH).map(str::to_owned);
     let input = params.object(shared::INPUT).unwrap_or_default();
     let expected = if_match.as_deref().map(version);
-    let change = Box::new(move |entity: Entity| Ok::<_, std::convert::Infallible>(changed(entity, &input)));
+    let registry = Arc::clone(context.gateway.surface().registry());
+    let change = move |before: Entity| {
+        let after = changed(before.clone(), &input);
+        // A workflow from before steps were checked can still be renamed.
+        if after.entity_type == WORKFLOW && after.metadata != before.metadata {
+            workflows::check(after.metadata.as_ref(), &registry).map_err(Box::new)?;
+        }
+        Ok::<_, Box<Error>>(after)
+    };
     match store.update(&id, expected, context.now, dry_run, change).await.map_err(store_error)? {
         Updated::Entity(entity) => Ok(preview(record::entity(entity), dry_run)),
         Updated::Missing => Err(not_found(&id)),
@@ -242,7 +269,7 @@ async fn update(store: EntityStore, mut params: Params, context: Context) -> Res
         .with("resource_type", "entity")
         .with("resource_id", existing_id)
         .hint("Choose another entity_name.")),
-        Updated::Rejected(never) => match never {},
+        Updated::Rejected(error) => Err(*error),
     }
 }
 

@@ -39,6 +39,7 @@ impl Front {
                     reply::tool_result(&tool_call.id, &answer, self_contained),
                 ));
             }
+            Admitted::Starts => return None,
             Admitted::UnknownTool => return Some(json(StatusCode::OK, call::unknown_tool(tool_call))),
         };
         let agrees = !self_contained || names_operation(headers, &arguments);

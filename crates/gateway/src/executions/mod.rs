@@ -1,0 +1,428 @@
+//! Executions: work that goes on after the call that started it.
+//!
+//! What may happen to one is decided by [`aql::execution`] and kept by [`ExecutionStore`]. Here is what runs: a task for
+//! each execution of this process, a place for only so many of them at once, and one task that tends the leases for as
+//! long as there is something to tend. The store is the authority: whoever changes an execution changes it there first,
+//! and the task follows, in this process at once and in another within a second.
+
+mod run;
+mod tend;
+
+use std::{
+    collections::{HashMap, HashSet},
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak},
+    time::Duration,
+};
+
+use aql::{
+    error::{Code, Error},
+    execution::{Core, Execution},
+    operation::Operation,
+};
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    dispatch::Context,
+    pipeline::{Clock, Gateway},
+    progress::Progress,
+    session::{Held, Session},
+    store::{
+        self,
+        executions::{Changed, Claim, ExecutionStore, NewExecution, Run, Taken},
+    },
+};
+
+/// How often someone who waits for another process's execution looks.
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+
+/// What the operator may set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// How many executions of this process run at once; the others wait.
+    pub max_running: usize,
+    /// How long an execution is believed to run after its process was last heard of.
+    pub lease: Duration,
+    /// How long finished executions are kept.
+    pub keep: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { max_running: 16, lease: Duration::from_secs(30), keep: Duration::from_hours(30 * 24) }
+    }
+}
+
+/// A run under way.
+pub type Running = Pin<Box<dyn Future<Output = Result<Value, Error>> + Send>>;
+
+/// Does the work of an operation's executions. It is found by the operation's name, so that a retry can run in another
+/// process than the one that failed.
+pub trait Runner: Send + Sync {
+    fn run(&self, job: Job) -> Running;
+}
+
+impl<F: Fn(Job) -> Running + Send + Sync> Runner for F {
+    fn run(&self, job: Job) -> Running {
+        self(job)
+    }
+}
+
+/// One attempt, as its runner sees it.
+pub struct Job {
+    /// What the execution was started with.
+    pub params: Value,
+    /// What the last attempt kept to go on from.
+    pub checkpoint: Option<Value>,
+    pub gateway: Arc<Gateway>,
+    pub session: Arc<Session>,
+    pub progress: Progress,
+    run: Run,
+    executions: Executions,
+}
+
+impl Job {
+    #[must_use]
+    pub fn execution_id(&self) -> &str {
+        &self.run.id
+    }
+
+    /// Keeps what a retry can go on from. Refused once the execution is not this run's any more.
+    pub async fn keep(&self, value: &Value) -> Result<(), Error> {
+        let now = (self.executions.0.clock)();
+        let kept = self.executions.0.store.checkpoint(&self.run, value, now).await;
+        execution_of(&self.run.id, kept.map_err(store_error)?).map(drop)
+    }
+}
+
+/// The executions of this process, and the way to all others on the data directory. Cheap to clone.
+#[derive(Clone)]
+pub struct Executions(Arc<Shared>);
+
+struct Shared {
+    store: ExecutionStore,
+    options: Options,
+    clock: Clock,
+    /// This process, by a name that no other has.
+    owner: String,
+    places: Semaphore,
+    runners: RwLock<HashMap<String, Arc<dyn Runner>>>,
+    live: Mutex<Live>,
+    tasks: TaskTracker,
+}
+
+#[derive(Default)]
+struct Live {
+    runs: HashMap<String, Following>,
+    /// Sessions whose end is waited for.
+    watched: HashSet<String>,
+    is_tended: bool,
+    is_swept: bool,
+}
+
+/// What is known here of an execution that this process runs.
+#[derive(Clone)]
+struct Following {
+    attempt: u32,
+    stop: CancellationToken,
+    ended: CancellationToken,
+    progress: Progress,
+}
+
+/// An execution as a caller may follow it.
+enum Seen {
+    /// It runs here.
+    Here(Following),
+    Elsewhere,
+}
+
+impl Executions {
+    #[must_use]
+    pub fn new(store: ExecutionStore, options: Options, clock: Clock) -> Self {
+        Self(Arc::new(Shared {
+            places: Semaphore::new(options.max_running),
+            owner: uuid::Uuid::new_v4().to_string(),
+            runners: RwLock::default(),
+            live: Mutex::default(),
+            tasks: TaskTracker::new(),
+            store,
+            options,
+            clock,
+        }))
+    }
+
+    /// Says who runs the executions of an operation.
+    pub fn add_runner(&self, operation: &str, runner: impl Runner + 'static) {
+        let mut runners = self.0.runners.write().unwrap_or_else(PoisonError::into_inner);
+        runners.insert(operation.to_owned(), Arc::new(runner));
+    }
+
+    fn runner(&self, operation: &str) -> Result<Arc<dyn Runner>, Error> {
+        let runners = self.0.runners.read().unwrap_or_else(PoisonError::into_inner);
+        runners.get(operation).cloned().ok_or_else(|| {
+            Error::new(Code::Unavailable, format!("Executions of '{operation}' cannot be run here"))
+                .with_operation(operation)
+                .hint("Ask the server that offers the operation.")
+        })
+    }
+
+    fn live(&self) -> MutexGuard<'_, Live> {
+        self.0.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn claim(&self, session: &Session) -> Claim {
+        Claim {
+            owner: self.0.owner.clone(),
+            session_id: session.id().to_owned(),
+            lease: self.0.options.lease,
+        }
+    }
+
+    /// Starts an execution of the operation, which waits for its turn and then runs by itself.
+    pub async fn start(
+        &self,
+        operation: &Operation,
+        params: Value,
+        context: &Context,
+    ) -> Result<Execution, Error> {
+        let name = operation.name().as_str();
+        let runner = self.runner(name)?;
+        let lifecycle = operation.lifecycle().cloned().unwrap_or_default();
+        let id = uuid::Uuid::now_v7().to_string();
+        let new = NewExecution {
+            id: id.clone(),
+            operation: name.to_owned(),
+            lifecycle,
+            principal: context.session.principal().to_owned(),
+            params: params.clone(),
+        };
+        let held = context.session.hold();
+        let created = self.0.store.create(new, self.claim(&context.session), context.now).await;
+        let execution = created.map_err(store_error)?;
+        let run = Run { id, owner: self.0.owner.clone(), attempt: execution.record().attempt };
+        self.follow(runner, run, Begin::Waiting, params, None, context, held);
+        Ok(execution)
+    }
+
+    /// Runs a failed execution again, from what its last attempt kept.
+    pub async fn retry(&self, id: &str, context: &Context) -> Result<Execution, Error> {
+        let principal = context.session.principal();
+        let found = self.get(id, principal).await?;
+        let runner = self.runner(&found.record().operation)?;
+        let held = context.session.hold();
+        let taken = self.0.store.take_over(id, principal, self.claim(&context.session), context.now).await;
+        match taken.map_err(store_error)? {
+            Taken::Over { execution, params, checkpoint } => {
+                let attempt = execution.record().attempt;
+                let run = Run { id: id.to_owned(), owner: self.0.owner.clone(), attempt };
+                self.follow(runner, run, Begin::Running, params, checkpoint, context, held);
+                Ok(execution)
+            }
+            Taken::Missing => Err(missing(id)),
+            Taken::Illegal(illegal) => Err(illegal.into()),
+        }
+    }
+
+    /// Lets a task run the execution to its end.
+    #[expect(clippy::too_many_arguments, reason = "the parts of one run, put together here and nowhere else")]
+    fn follow(
+        &self,
+        runner: Arc<dyn Runner>,
+        run: Run,
+        begin: Begin,
+        params: Value,
+        checkpoint: Option<Value>,
+        context: &Context,
+        held: Held,
+    ) {
+        let following = Following {
+            attempt: run.attempt,
+            stop: CancellationToken::new(),
+            ended: CancellationToken::new(),
+            progress: context.progress.clone(),
+        };
+        self.live().runs.insert(run.id.clone(), following.clone());
+        self.watch(&context.session);
+        self.tend();
+        let job = Job {
+            params,
+            checkpoint,
+            gateway: Arc::clone(&context.gateway),
+            session: Arc::clone(&context.session),
+            progress: context.progress.clone(),
+            run,
+            executions: self.clone(),
+        };
+        let executions = self.clone();
+        self.0.tasks.spawn(async move {
+            let _held = held;
+            executions.run(runner, job, begin, &following).await;
+        });
+    }
+
+    /// The principal's execution.
+    pub async fn get(&self, id: &str, principal: &str) -> Result<Execution, Error> {
+        self.sweep();
+        let found = self.0.store.get(id, principal).await.map_err(store_error)?;
+        found.ok_or_else(|| missing(id))
+    }
+
+    /// The principal's executions, the newest first, as many as can be looked through.
+    pub async fn list(&self, principal: &str) -> Result<Vec<Execution>, Error> {
+        self.sweep();
+        let most = store::executions::LIST_EXECUTIONS_MAX;
+        self.0.store.list(principal, Default::default(), most).await.map_err(store_error)
+    }
+
+    /// Cancels the principal's execution, wherever it runs.
+    pub async fn cancel(
+        &self,
+        id: &str,
+        principal: &str,
+        reason: Option<String>,
+        now: Timestamp,
+    ) -> Result<Execution, Error> {
+        let changed = self.0.store.cancel(id, principal, reason, now).await.map_err(store_error)?;
+        let execution = execution_of(id, changed)?;
+        self.stop(id, execution.record().attempt);
+        Ok(execution)
+    }
+
+    fn stop(&self, id: &str, attempt: u32) {
+        if let Some(following) = self.live().runs.get(id).filter(|following| following.attempt == attempt) {
+            following.stop.cancel();
+        }
+    }
+
+    /// The execution once it is over, or as it is when the time is up. Its progress becomes that of whoever waits.
+    pub async fn wait(
+        &self,
+        id: &str,
+        principal: &str,
+        time: Option<Duration>,
+        progress: &Progress,
+    ) -> Result<Execution, Error> {
+        let over = async {
+            loop {
+                let execution = self.get(id, principal).await?;
+                if execution.core().is_terminal() {
+                    return Ok(execution);
+                }
+                match self.seen(id) {
+                    Seen::Here(following) => {
+                        progress.follow(&following.progress);
+                        tokio::select! {
+                            () = following.ended.cancelled() => {}
+                            () = tokio::time::sleep(LOOK_INTERVAL) => {}
+                        }
+                    }
+                    Seen::Elsewhere => tokio::time::sleep(LOOK_INTERVAL).await,
+                }
+            }
+        };
+        match time {
+            None => over.await,
+            Some(time) => match tokio::time::timeout(time, over).await {
+                Ok(done) => done,
+                Err(_) => self.get(id, principal).await,
+            },
+        }
+    }
+
+    fn seen(&self, id: &str) -> Seen {
+        match self.live().runs.get(id) {
+            Some(following) => Seen::Here(following.clone()),
+            None => Seen::Elsewhere,
+        }
+    }
+
+    /// Cancels the execution when dropped: its caller gave up before it learnt of it.
+    #[must_use]
+    pub fn unless_told(&self, execution: &Execution, principal: &str) -> UnlessTold {
+        UnlessTold {
+            executions: Arc::downgrade(&self.0),
+            id: Some(execution.record().execution_id.clone()),
+            principal: principal.to_owned(),
+        }
+    }
+
+    /// Ends what still runs and waits until everything is on disk.
+    pub async fn close(self) {
+        let sessions: Vec<String> = self.live().watched.iter().cloned().collect();
+        for session_id in sessions {
+            self.end_session(&session_id).await;
+        }
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
+        self.0.store.clone().close().await;
+    }
+}
+
+/// Whether an execution still has to be started or has been.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Begin {
+    Waiting,
+    Running,
+}
+
+/// See [`Executions::unless_told`].
+pub struct UnlessTold {
+    executions: Weak<Shared>,
+    id: Option<String>,
+    principal: String,
+}
+
+impl UnlessTold {
+    /// The caller knows of the execution now.
+    pub fn told(mut self) {
+        self.id = None;
+    }
+}
+
+impl Drop for UnlessTold {
+    fn drop(&mut self) {
+        let (Some(id), Some(shared)) = (self.id.take(), self.executions.upgrade()) else { return };
+        let (executions, principal) = (Executions(shared), std::mem::take(&mut self.principal));
+        let tasks = executions.0.tasks.clone();
+        if tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
+        tasks.spawn(async move {
+            let now = (executions.0.clock)();
+            let reason = Some("Cancelled because its caller gave up waiting".to_owned());
+            // One that is over already stays as it is.
+            let _ = executions.cancel(&id, &principal, reason, now).await;
+        });
+    }
+}
+
+fn execution_of(id: &str, changed: Changed) -> Result<Execution, Error> {
+    match changed {
+        Changed::Changed(execution) => Ok(execution),
+        Changed::Missing => Err(missing(id)),
+        Changed::Illegal(illegal) => Err(illegal.into()),
+    }
+}
+
+fn missing(id: &str) -> Error {
+    Error::not_found_resource("execution", id).hint("Find executions with list_executions.")
+}
+
+/// Whether an execution is still to come to its end.
+#[must_use]
+pub fn is_open(execution: &Execution) -> bool {
+    matches!(execution.core(), Core::Pending | Core::Running)
+}
+
+/// The store's trouble, in its own words for people.
+pub(crate) fn store_error(error: store::Error) -> Error {
+    tracing::error!(%error, "the execution store failed");
+    if error.is_retryable() {
+        return Error::new(Code::Unavailable, format!("Executions are not available now: {error}"))
+            .hint("Repeat the call in a moment.");
+    }
+    Error::internal(&error.to_string())
+}

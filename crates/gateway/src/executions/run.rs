@@ -1,0 +1,116 @@
+//! One execution from its turn to its end.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use aql::{
+    error::{Code, Error},
+    execution::{Command, Failure, Reason},
+};
+use futures_util::FutureExt;
+
+use super::{Begin, Executions, Following, Job, Runner};
+use crate::store::{
+    self,
+    executions::{Changed, Run},
+};
+
+/// Progress is written down no more often than this; what is reported in between is left out.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How often the end of a run is tried to be written.
+const ENDING_TRIES: usize = 3;
+
+impl Executions {
+    pub(super) async fn run(&self, runner: Arc<dyn Runner>, job: Job, begin: Begin, following: &Following) {
+        let run = job.run.clone();
+        tokio::select! {
+            biased;
+            // Whoever stops a run has changed the execution before.
+            () = following.stop.cancelled() => {}
+            () = self.work(runner, job, begin, following) => {}
+        }
+        let mut live = self.live();
+        if live.runs.get(&run.id).is_some_and(|known| known.attempt == run.attempt) {
+            live.runs.remove(&run.id);
+        }
+        drop(live);
+        following.ended.cancel();
+    }
+
+    async fn work(&self, runner: Arc<dyn Runner>, job: Job, begin: Begin, following: &Following) {
+        let run = job.run.clone();
+        let Ok(_place) = self.0.places.acquire().await else { return };
+        if begin == Begin::Waiting {
+            match self.0.store.advance(&run, Command::Start, (self.0.clock)()).await {
+                Ok(Changed::Changed(_)) => {}
+                Ok(Changed::Missing | Changed::Illegal(_)) => return,
+                // There is room for an end where there was none for a beginning.
+                Err(error) => {
+                    return self.end(&run, Command::Cancel { reason: Some(error.to_string()) }).await;
+                }
+            }
+        }
+        // The runner's own code runs inside the guard too, not only the future it returns.
+        let work = AssertUnwindSafe(async move { runner.run(job).await }).catch_unwind();
+        let done = tokio::select! {
+            done = work => done,
+            () = self.tell(&run, following) => return,
+        };
+        self.write_progress(&run, following).await;
+        let command = match done {
+            Ok(Ok(result)) => Command::Complete(result),
+            Ok(Err(error)) => Command::Fail(error.into()),
+            Err(_) => {
+                tracing::error!(execution = run.id, "an execution's runner panicked");
+                Command::Fail(Error::internal("the execution failed unexpectedly").into())
+            }
+        };
+        self.end(&run, command).await;
+    }
+
+    /// Writes down how far a run has come. Ends when the run is not the execution's any more.
+    async fn tell(&self, run: &Run, following: &Following) {
+        let mut told = None;
+        loop {
+            tokio::time::sleep(PROGRESS_INTERVAL).await;
+            let reached = following.progress.reached();
+            if reached != told {
+                if !self.write_progress(run, following).await {
+                    return;
+                }
+                told = reached;
+            }
+        }
+    }
+
+    /// Whether the run is still the execution's. A store out of reach for a moment ends nothing.
+    async fn write_progress(&self, run: &Run, following: &Following) -> bool {
+        let Some(progress) = following.progress.reached() else { return true };
+        let written = self.0.store.advance(run, Command::Progress(progress), (self.0.clock)()).await;
+        match written {
+            Ok(Changed::Illegal(illegal)) => *illegal.reason() == Reason::ProgressUnsupported,
+            Ok(Changed::Missing) => false,
+            Ok(Changed::Changed(_)) | Err(_) => true,
+        }
+    }
+
+    /// Ends a run. Where there is no room for its result, that is its end.
+    async fn end(&self, run: &Run, mut command: Command) {
+        for _ in 0..ENDING_TRIES {
+            match self.0.store.advance(run, command, (self.0.clock)()).await {
+                Ok(_) => return,
+                Err(error) => {
+                    tracing::warn!(execution = run.id, %error, "the end of an execution could not be written");
+                    command = Command::Fail(not_kept(&error));
+                }
+            }
+            tokio::time::sleep(PROGRESS_INTERVAL).await;
+        }
+        // The lease runs out, and whoever finds it ends the execution.
+    }
+}
+
+fn not_kept(error: &store::Error) -> Failure {
+    Error::new(Code::Unavailable, format!("The work was done, but its result could not be kept: {error}"))
+        .into()
+}
