@@ -130,8 +130,10 @@ fn a_failure_of_level_one_denies_level_two() {
     let evidence = collect(&subject, &mut [(Mode::Crude, &mut unrouted), (Mode::Single, &mut single)]);
     let level_two = report(&evidence, Level::Two);
     assert_eq!((level_two.exit_code(), level_two.conformance_level), (1, 0));
+    // A misrouted call that is taken may still fail for a reason of its own, which earns a warning and no failure.
     let complaints = level_two.complaints();
-    assert_eq!(complaints.len(), 1, "{complaints:?}");
+    let failures = complaints.iter().filter(|complaint| complaint.starts_with("Fail")).count();
+    assert_eq!(failures, 1, "{complaints:?}");
     assert!(complaints[0].starts_with("Fail Wrong endpoints are refused"), "{complaints:?}");
 }
 

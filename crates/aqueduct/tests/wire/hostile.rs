@@ -67,7 +67,7 @@ impl Random {
     }
 }
 
-const OPERATIONS: [&str; 9] = [
+const OPERATIONS: [&str; 10] = [
     "introspect",
     "create_entity",
     "get_entity",
@@ -77,6 +77,7 @@ const OPERATIONS: [&str; 9] = [
     "delete_entity",
     "create_relation",
     "delete_relation",
+    "query_relationships",
 ];
 
 /// REQ-VALID-20 LREQ-ERR-01 REQ-ERR-01

@@ -22,6 +22,7 @@ mod hostile;
 mod http;
 mod introspection;
 mod modes;
+mod relationships;
 mod requests;
 mod returned;
 mod sessions;

@@ -5,6 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+pub mod graph;
 mod read;
 mod records;
 mod relations;

@@ -9,7 +9,7 @@ use aql::{
 use serde_json::json;
 
 pub(super) const PRIORITY_DEFAULT: i64 = 5;
-const ENTITY_TYPES: [&str; 4] = ["resource", "item", "config", "workflow"];
+pub(super) const ENTITY_TYPES: [&str; 4] = ["resource", "item", "config", "workflow"];
 const NAME_PATTERN: &str = "^[a-zA-Z][a-zA-Z0-9_-]*$";
 
 pub(super) fn entity_id() -> Param {
@@ -48,7 +48,7 @@ fn metadata() -> Param {
     )
 }
 
-fn relationship() -> Param {
+pub(super) fn relationship() -> Param {
     Param::new("relationship", "string", "The meaning of the relation, such as depends_on")
         .length(1, 50)
         .pattern("^[a-z][a-z0-9_]*$")

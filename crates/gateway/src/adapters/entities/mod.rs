@@ -3,6 +3,7 @@
 //! It is useful with nothing configured, and everything it acknowledges is on disk.
 
 mod define;
+mod graph;
 mod record;
 mod relations;
 mod workflows;
@@ -34,7 +35,7 @@ use crate::{
 
 #[must_use]
 pub fn types() -> Vec<aql::define::Type> {
-    define::types().into_iter().chain(workflows::types()).collect()
+    define::types().into_iter().chain(graph::types()).chain(workflows::types()).collect()
 }
 
 /// The operations over a store, with executions for its workflows.
@@ -50,6 +51,7 @@ pub fn operations(store: &EntityStore, executions: &Executions) -> Operations {
     add(&mut operations, store, define::delete_entity(), delete);
     add(&mut operations, store, define::create_relation(), relations::create);
     add(&mut operations, store, define::delete_relation(), relations::delete);
+    graph::add(&mut operations, store);
     workflows::add(&mut operations, store, executions);
     operations
 }
@@ -66,6 +68,7 @@ pub fn definitions() -> Vec<aql::define::Operation> {
         define::delete_entity(),
         define::create_relation(),
         define::delete_relation(),
+        graph::query_relationships(),
         workflows::definition(),
     ]
 }

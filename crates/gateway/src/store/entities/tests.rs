@@ -9,6 +9,7 @@ use tempfile::TempDir;
 
 use super::*;
 
+mod graphs;
 mod lifecycle;
 mod opening;
 mod relating;
