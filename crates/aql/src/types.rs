@@ -189,7 +189,11 @@ pub fn protocol_types() -> Vec<define::Type> {
                     "Preset names: minimal, standard, full, and the operation's own",
                 ),
                 Param::new("fields", "array", "Field paths of the returned type; dots reach into objects"),
-                Param::new("computed_fields", "array", "Derived values; none are declared yet"),
+                Param::new(
+                    "computed_fields",
+                    "array",
+                    "Paths of derived values: _computed.NAME, as the operation's details list them",
+                ),
             ],
         ),
         Type::object(
@@ -199,6 +203,17 @@ pub fn protocol_types() -> Vec<define::Type> {
                 Param::new("category", "string", "A semantic category, in any case"),
                 Param::new("endpoint", "string", "An endpoint family, in any case"),
                 Param::new("server", "string", "The server behind the operations"),
+            ],
+        ),
+        Type::object(
+            "PageInfo",
+            "Where a page stands in its list",
+            vec![
+                Param::new("hasNextPage", "boolean", "Whether more follow").required(),
+                Param::new("hasPreviousPage", "boolean", "Whether some came before").required(),
+                Param::new("startCursor", "string", "Stands behind the first item; give it as 'before'"),
+                Param::new("endCursor", "string", "Stands behind the last item; give it as 'after'"),
+                Param::new("totalCount", "integer", "How many there are altogether, with 'include_total'"),
             ],
         ),
         Type {

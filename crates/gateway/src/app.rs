@@ -8,7 +8,7 @@ use aql::{
 };
 
 use crate::{
-    adapters::{Operations, entities, executions},
+    adapters::{self, Operations, entities, executions},
     config::Checked,
     executions::Executions,
     pipeline::Gateway,
@@ -41,8 +41,8 @@ pub struct App {
 pub fn registry(config: &Checked) -> Result<Registry, Problems> {
     let mut builder = builder(config);
     if config.entities.enabled {
-        builder = builder.operations(entities::definitions()).types(entities::types());
-        builder = builder.operations(executions::definitions()).types(executions::types());
+        let (operations, types) = adapters::built_in();
+        builder = builder.operations(operations).types(types);
     }
     builder.build()
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use gateway::{
-    adapters::entities,
+    adapters,
     aql::{
         error::{Code, Origin},
         registry::{CONFORMANCE, Registry, SPEC_VERSION},
@@ -67,8 +67,8 @@ fn quoted_after(text: &str, marker: &str) -> BTreeSet<String> {
 #[test]
 fn every_extension_is_documented_and_nothing_else_is() {
     let text = document("docs/extensions.md");
-    let registry =
-        Registry::builder("x").operations(entities::definitions()).types(entities::types()).build().unwrap();
+    let (operations, types) = adapters::built_in();
+    let registry = Registry::builder("x").operations(operations).types(types).build().unwrap();
     let operations =
         registry.operations().map(|(_, op)| op.name().as_str()).filter(|name| *name != "introspect");
     assert_eq!(listed(&text, "Operations"), set(operations));

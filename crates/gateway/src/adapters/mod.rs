@@ -10,6 +10,14 @@ use aql::{define, registry::Problems, schema};
 
 use crate::dispatch::{Handler, Surface};
 
+/// Everything that is built in, without anything behind it, to be looked at.
+#[must_use]
+pub fn built_in() -> (Vec<define::Operation>, Vec<define::Type>) {
+    let operations = entities::definitions().into_iter().chain(executions::definitions()).collect();
+    let types = entities::types().into_iter().chain(executions::types()).collect();
+    (operations, types)
+}
+
 /// Definitions and their handlers, on the way to a [`Surface`].
 #[derive(Default)]
 pub struct Operations {

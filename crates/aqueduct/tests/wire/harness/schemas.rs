@@ -86,9 +86,10 @@ impl Schemas {
                 introspection: schema("introspection-response"),
             }
         });
+        let (operations, types) = gateway::adapters::built_in();
         let registry = gateway::aql::registry::Registry::builder("aqueduct")
-            .operations(gateway::adapters::entities::definitions())
-            .types(gateway::adapters::entities::types())
+            .operations(operations)
+            .types(types)
             .build()
             .unwrap();
         let own = registry

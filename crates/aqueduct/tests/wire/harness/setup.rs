@@ -92,8 +92,10 @@ impl Setup {
         drop(free);
         let mut command = self.command(&[]);
         command.arg(address.to_string());
-        let process = Process::start(command);
+        let mut process = Process::start(command);
         while std::net::TcpStream::connect(address).is_err() {
+            let ended = process.child.try_wait().unwrap();
+            assert!(ended.is_none(), "the fixture ended:\n{}", process.stderr.lock().unwrap());
             pause();
         }
         let url = format!("http://{address}/mcp");

@@ -100,16 +100,6 @@ pub(super) fn types() -> Vec<Type> {
             ],
         ),
         Type::object(
-            "PageInfo",
-            "Where a page stands in its list",
-            vec![
-                Param::new("hasNextPage", "boolean", "Whether more follow").required(),
-                Param::new("hasPreviousPage", "boolean", "Whether some came before").required(),
-                Param::new("startCursor", "string", "Stands behind the first item"),
-                Param::new("endCursor", "string", "Stands behind the last item; give it as 'after'"),
-            ],
-        ),
-        Type::object(
             "DeletedEntity",
             "What was removed",
             vec![
