@@ -28,3 +28,4 @@ mod returned;
 mod sessions;
 mod slow;
 mod stubborn;
+mod workflows;

@@ -85,7 +85,8 @@ impl Client {
         if self.era == Era::Stateless {
             let meta = params.as_object_mut().unwrap().entry("_meta").or_insert_with(|| json!({}));
             let Value::Object(extra) = stateless_meta() else { unreachable!() };
-            meta.as_object_mut().unwrap().extend(extra);
+            let meta = meta.as_object_mut().unwrap();
+            extra.into_iter().for_each(|(key, value)| drop(meta.entry(key).or_insert(value)));
         }
         json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
     }

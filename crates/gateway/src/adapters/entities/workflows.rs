@@ -6,13 +6,14 @@ use aql::{
     category::Category,
     define::{Operation, Param, Type},
     error::{Code, Error},
+    execution::Execution,
     registry::Registry,
     request, shared,
     workflow::{Call, Next, Outcome, State, Workflow, problems_error},
 };
 use serde_json::{Map, Value, json};
 
-use super::{Context, Params, find};
+use super::{Context, Params, find, preview};
 use crate::{
     adapters::{
         Operations,
@@ -122,7 +123,14 @@ async fn start(
     if params.dry_run() {
         let steps: Vec<Value> =
             workflow.steps().map(|(name, operation)| json!({"name": name, "operation": operation})).collect();
-        return Ok(json!({"_dry_run": true, "steps": steps, "input": input}).into());
+        let lifecycle = permitted.operation().lifecycle().cloned().unwrap_or_default();
+        let execution =
+            Execution::new("none".to_owned(), EXECUTE_WORKFLOW.to_owned(), lifecycle, context.now);
+        let mut preview = preview(execution.view(), true);
+        if let Value::Object(preview) = &mut preview {
+            preview.insert("result".to_owned(), json!({"steps": steps, "input": input}));
+        }
+        return Ok(preview.into());
     }
     // The steps go along, so that a retry goes on with what was started, whatever became of the entity.
     let kept = json!({
