@@ -45,7 +45,7 @@ pub fn open(config: &Checked) -> Result<App, Error> {
     let mut store = None;
     if config.entities.enabled {
         let options = store::Options { max_database_bytes: config.store.max_database_bytes };
-        let opened = EntityStore::open(&config.store.data, options)?;
+        let opened = EntityStore::open(&config.store.data, options, &config.entities.index)?;
         operations.extend(entities::operations(&opened));
         store = Some(opened);
     }

@@ -17,6 +17,7 @@ use aql::{
 use super::{
     address, auth, bounds,
     endpoints::{self, Asked},
+    entities,
     environment::{self, Environment},
     error::Error,
     file::{self, File},
@@ -71,6 +72,8 @@ pub struct Store {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entities {
     pub enabled: bool,
+    /// Whole paths within `metadata` to be indexed, no two of them the same.
+    pub index: Vec<String>,
 }
 
 /// Who may call over HTTP. No token is one's own machine only.
@@ -107,7 +110,7 @@ pub(super) fn check(
                 .map(|given| bounds::DATABASE_BYTES.check(given))
                 .transpose()?,
         },
-        entities: Entities { enabled: file.entities.enabled.unwrap_or(true) },
+        entities: entities::entities(&file.entities)?,
         policy: safety::policy(&file.safety)?,
         auth,
         file: None,

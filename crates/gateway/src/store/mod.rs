@@ -16,6 +16,7 @@ mod database;
 pub mod entities;
 mod error;
 mod files;
+mod functions;
 mod migrations;
 mod readers;
 mod writer;

@@ -3,21 +3,12 @@
 use std::str::FromStr;
 
 use aql::error::{Code, Error};
+use aql::query::compute::time_text;
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Map, Value, json};
 
+pub(super) use crate::store::entities::json::{entity, etag};
 use crate::store::entities::{Entity, Relation};
-
-/// The whole entity.
-pub(super) fn entity(entity: Entity) -> Value {
-    let mut fields = changeable(&entity);
-    fields.insert("entity_id".to_owned(), entity.id.into());
-    fields.insert("entity_type".to_owned(), entity.entity_type.into());
-    fields.insert("created_at".to_owned(), entity.created_at.to_string().into());
-    fields.insert("updated_at".to_owned(), entity.updated_at.to_string().into());
-    fields.insert("_etag".to_owned(), etag(entity.version).into());
-    Value::Object(fields)
-}
 
 /// What an UPDATE's `input` merges into.
 pub(super) fn changeable(entity: &Entity) -> Map<String, Value> {
@@ -40,7 +31,7 @@ pub(super) fn relation(relation: Relation) -> Value {
         "from_entity_id": relation.from_id,
         "to_entity_id": relation.to_id,
         "relationship": relation.relationship,
-        "created_at": relation.created_at.to_string(),
+        "created_at": time_text(relation.created_at),
     });
     if let (Value::Object(value), Some(metadata)) = (&mut value, relation.metadata) {
         value.insert("metadata".to_owned(), Value::Object(metadata));
@@ -56,11 +47,6 @@ pub(super) fn tags(value: Value) -> Option<Vec<String>> {
 pub(super) fn integer(value: Option<&Value>) -> Option<i64> {
     let value = value?;
     value.as_i64().or_else(|| value.as_f64().map(|number| number as i64))
-}
-
-/// The `_etag` of a version.
-pub(super) fn etag(version: u64) -> String {
-    format!("v{version}")
 }
 
 /// The version an `_etag` stands for; what is none stands for a version that no entity has.

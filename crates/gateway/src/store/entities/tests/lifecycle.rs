@@ -201,7 +201,7 @@ async fn closing_finishes_what_was_queued_and_refuses_the_rest() {
     assert_eq!(f.store.get(&id(1)).await, Err(Error::Closed));
     assert_eq!(f.store.delete(&id(1), None, false).await, Err(Error::Closed));
 
-    let store = EntityStore::open(f.dir.path(), Options::default()).unwrap();
+    let store = EntityStore::open(f.dir.path(), Options::default(), &[]).unwrap();
     assert_eq!(store.list(None, None, 1000).await.unwrap().items.len(), 100);
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use super::*;
 
 fn refused(dir: &Path) -> Error {
-    match EntityStore::open(dir, Options::default()) {
+    match EntityStore::open(dir, Options::default(), &[]) {
         Err(error) => error,
         Ok(_) => panic!("it was opened"),
     }
@@ -24,7 +24,7 @@ async fn closed() -> (TempDir, std::path::PathBuf) {
 async fn a_store_is_opened_again_with_what_it_held() {
     let (dir, _) = closed().await;
     for _ in 0..2 {
-        let store = EntityStore::open(dir.path(), Options::default()).unwrap();
+        let store = EntityStore::open(dir.path(), Options::default(), &[]).unwrap();
         assert_eq!(store.find_by_name("one", None).await.unwrap().len(), 1);
     }
 }
@@ -77,7 +77,7 @@ async fn what_is_no_store_is_damaged_and_left_untouched() {
         assert!(fs::read(&path).unwrap() == bytes, "{what} was changed");
     }
     fs::write(&path, sound).unwrap();
-    assert!(EntityStore::open(dir.path(), Options::default()).is_ok());
+    assert!(EntityStore::open(dir.path(), Options::default(), &[]).is_ok());
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn everyone_who_opens_a_fresh_directory_at_once_succeeds() {
             for _ in 0..8 {
                 scope.spawn(|| {
                     start.wait();
-                    EntityStore::open(&dir, Options::default()).map(drop).unwrap();
+                    EntityStore::open(&dir, Options::default(), &[]).map(drop).unwrap();
                 });
             }
         });
