@@ -114,15 +114,14 @@ impl Task<'_> {
         match self.grouped()? {
             Some(gather) if self.query.wants_items() => self.page(gather),
             Some(gather) => Ok(gather.finish(Beyond::default())),
-            None => self.scan(None, self.query.gather(self.now)),
+            None => self.scan(self.query.gather(self.now)),
         }
     }
 
     /// Every row that meets the clauses, through the evaluator.
-    fn scan(&self, index: Option<&str>, mut gather: Gather<'_>) -> Result<Answer, Stop> {
-        let hint = index.map_or("NOT INDEXED".to_owned(), |index| format!("INDEXED BY {index}"));
+    fn scan(&self, mut gather: Gather<'_>) -> Result<Answer, Stop> {
         let (condition, operands) = conditions(&self.clauses);
-        let sql = format!("{} {hint} WHERE {condition}", self.rows.select());
+        let sql = format!("{} NOT INDEXED WHERE {condition}", self.rows.select());
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut found = statement.query(rusqlite::params_from_iter(operands))?;
         while let Some(row) = found.next()? {

@@ -1,10 +1,11 @@
 //! Pages: along an index in the order of the query, or of few rows in any order.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use aql::query::{Answer, Beyond, Gather, Order, Window, sort::Place};
 use rusqlite::types::Value as Cell;
-use rusqlite::{Statement, params_from_iter};
+use rusqlite::{CachedStatement, params_from_iter};
 
 use super::column::{Column, order};
 use super::narrow::Clause;
@@ -13,13 +14,37 @@ use crate::store::Error;
 
 // In tests all plans are made for a handful of rows.
 
-/// So few rows are read whatever their order.
-const FETCHED_ROWS_MAX: usize = if cfg!(test) { 3 } else { 1_500 };
 /// So few rows are known by number before an index is walked, so that the others are passed over unread. With more of
 /// them, the walk meets enough soon enough to read all it meets.
 const KNOWN_ROWS_MAX: usize = if cfg!(test) { 8 } else { 25_000 };
+/// Reading a row and making JSON of it costs about as much as so many steps along an index.
+const STEPS_A_ROW: usize = if cfg!(test) { 1 } else { 36 };
 /// A page that reaches further from the start is sorted by SQLite, which has room on disk.
 const KEPT_ROWS_MAX: usize = if cfg!(test) { 6 } else { 10_000 };
+/// So many rows along the way tell how many of them are wanted.
+const SAMPLED_ROWS: usize = if cfg!(test) { 4 } else { 100 };
+/// If one in so many is, walking needs no other help.
+const WANTED_ONE_IN: usize = if cfg!(test) { 2 } else { 20 };
+
+/// Rows by number. Numbers that follow each other need no better hash than themselves, spread a little.
+type Known = HashSet<i64, BuildHasherDefault<Spread>>;
+
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_i64((*byte).into()));
+    }
+
+    fn write_i64(&mut self, number: i64) {
+        self.0 = (self.0 ^ number.cast_unsigned()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+}
 
 /// A part of the order to be read: conditions on its columns, and the columns that still decide.
 struct Stage {
@@ -27,50 +52,73 @@ struct Stage {
     order: Vec<(Column, Order)>,
 }
 
+impl Stage {
+    fn ordered(&self) -> String {
+        let parts: Vec<String> =
+            self.order.iter().map(|(column, order)| format!("{} {}", column.sql(), order.as_str())).collect();
+        if parts.is_empty() { String::new() } else { format!("ORDER BY {}", parts.join(", ")) }
+    }
+}
+
 impl Task<'_> {
     pub(super) fn page(&self, gather: Gather<'_>) -> Result<Answer, Stop> {
         // Without the help of SQL, counting all takes reading all.
         let counted = !self.query.wants_total() || self.exact;
-        let order = order(self.query.sort()).filter(|_| counted);
-        let Some(stages) = order.as_ref().and_then(|order| self.stages(order)) else {
-            let lead = self.lead(KNOWN_ROWS_MAX)?.filter(|(_, count)| *count <= KNOWN_ROWS_MAX);
-            return self.show_all(lead.map(|(index, _)| index), gather);
+        let order = order(self.query.sort()).filter(|_| counted).unwrap_or_default();
+        let stages = if order.is_empty() { None } else { self.stages(&order) };
+        let (Some(stages), Some((first, _))) = (stages, order.first()) else {
+            return match self.lead()? {
+                Some(rows) => self.show_rows(&rows, gather),
+                None => self.show_all(gather),
+            };
         };
-        let [(first, _), rest @ ..] = order.as_deref().unwrap_or_default() else {
-            return self.show_all(None, gather);
-        };
-        let own = first.index(&self.indexes);
-        if let (Column::Id, []) = (first, rest)
-            && let Some(index) = self.equal_index()?
-        {
+        if let ([(Column::Id, _)], Some(index)) = (order.as_slice(), self.equal_index()?) {
             // An index of one value's rows has them by id.
             return self.walk(Some(&index), &stages, None, gather);
         }
-        if let Some((index, count)) = self.lead(KNOWN_ROWS_MAX)? {
-            if count <= FETCHED_ROWS_MAX || (own.is_none() && count <= KNOWN_ROWS_MAX) {
-                return self.show_all(Some(index), gather);
-            }
-            if count <= KNOWN_ROWS_MAX {
-                let known = self.known(&index)?;
-                return self.walk(own.as_deref(), &stages, Some(&known), gather);
-            }
+        let own = first.index(&self.indexes);
+        if let Some(index) = &own
+            && (self.clauses.is_empty() || self.is_dense(index, &stages.0)?)
+        {
+            return self.walk(own.as_deref(), &stages, None, gather);
         }
         let reach = self.query.window().skip().saturating_add(self.query.window().size());
+        if let Some(rows) = self.lead()? {
+            // As many steps are taken for each row met on the way as there are rows for each wanted one.
+            let steps = self.rows_about()?.saturating_mul(reach.saturating_add(1)) / rows.len().max(1);
+            if own.is_none() || rows.len().saturating_mul(STEPS_A_ROW) <= steps {
+                return self.show_rows(&rows, gather);
+            }
+            let known: Known = rows.into_iter().collect();
+            return self.walk(own.as_deref(), &stages, Some(&known), gather);
+        }
         if own.is_none() && reach <= KEPT_ROWS_MAX {
-            return self.show_all(None, gather);
+            return self.show_all(gather);
         }
         self.walk(own.as_deref(), &stages, None, gather)
     }
 
     /// All rows that meet the clauses, in any order.
-    fn show_all(&self, index: Option<String>, mut gather: Gather<'_>) -> Result<Answer, Stop> {
-        let hint = index.map_or("NOT INDEXED".to_owned(), |index| format!("INDEXED BY {index}"));
+    fn show_all(&self, mut gather: Gather<'_>) -> Result<Answer, Stop> {
         let (condition, operands) = conditions(&self.clauses);
-        let sql = format!("{} {hint} WHERE {condition}", self.rows.select());
+        let sql = format!("{} NOT INDEXED WHERE {condition}", self.rows.select());
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut found = statement.query(params_from_iter(operands))?;
         while let Some(row) = found.next()? {
             gather.show(self.rows.item(row)?);
+        }
+        Ok(gather.finish(Beyond { total: self.total()?, ..Beyond::default() }))
+    }
+
+    /// Those of these rows that meet the clauses, in any order.
+    fn show_rows(&self, rows: &[i64], mut gather: Gather<'_>) -> Result<Answer, Stop> {
+        let (mut fetch, operands) = self.fetch_meeting()?;
+        for number in rows {
+            let operands = [Cell::Integer(*number)].into_iter().chain(operands.iter().cloned());
+            let mut whole = fetch.query(params_from_iter(operands))?;
+            if let Some(row) = whole.next()? {
+                gather.show(self.rows.item(row)?);
+            }
         }
         Ok(gather.finish(Beyond { total: self.total()?, ..Beyond::default() }))
     }
@@ -80,7 +128,7 @@ impl Task<'_> {
         &self,
         index: Option<&str>,
         stages: &(Vec<Stage>, Vec<Stage>),
-        known: Option<&HashSet<i64>>,
+        known: Option<&Known>,
         gather: Gather<'_>,
     ) -> Result<Answer, Stop> {
         let skipped = if self.exact && known.is_none() { self.query.window().skip() } else { 0 };
@@ -103,18 +151,13 @@ impl Task<'_> {
         &self,
         index: Option<&str>,
         stage: &Stage,
-        known: Option<&HashSet<i64>>,
+        known: Option<&Known>,
         skipped: usize,
         enough: &mut dyn FnMut(&Gather<'_>) -> bool,
         gather: &mut Gather<'_>,
     ) -> Result<(), Stop> {
         let hint = index.map_or(String::new(), |index| format!("INDEXED BY {index}"));
-        let order: Vec<String> = stage
-            .order
-            .iter()
-            .map(|(column, order)| format!("{} {}", column.sql(), order.as_str()))
-            .collect();
-        let order = if order.is_empty() { String::new() } else { format!("ORDER BY {}", order.join(", ")) };
+        let order = stage.ordered();
         let mut clauses = stage.clauses.clone();
         let Some(known) = known else {
             clauses.extend(self.clauses.iter().cloned());
@@ -138,13 +181,14 @@ impl Task<'_> {
         let sql = format!("SELECT e.row FROM entities e {hint} WHERE {condition} {order}");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut found = statement.query(params_from_iter(operands))?;
-        let mut fetch = self.fetch()?;
+        let (mut fetch, operands) = self.fetch_meeting()?;
         while let Some(row) = found.next()? {
             let number: i64 = row.get(0)?;
             if !known.contains(&number) {
                 continue;
             }
-            let mut whole = fetch.query([number])?;
+            let operands = [Cell::Integer(number)].into_iter().chain(operands.iter().cloned());
+            let mut whole = fetch.query(params_from_iter(operands))?;
             if let Some(row) = whole.next()? {
                 gather.show(self.rows.item(row)?);
             }
@@ -155,24 +199,68 @@ impl Task<'_> {
         Ok(())
     }
 
-    /// A whole entity by its row, whether it meets the clauses or not.
-    pub(super) fn fetch(&self) -> Result<rusqlite::CachedStatement<'_>, Error> {
-        Ok(self.connection.prepare_cached(&format!("{} WHERE e.row = ?", self.rows.select()))?)
+    /// A whole entity by its row, if it meets the clauses, whose operands follow the row.
+    pub(super) fn fetch_meeting(&self) -> Result<(CachedStatement<'_>, Vec<Cell>), Error> {
+        let (condition, operands) = conditions(&self.clauses);
+        let sql = format!("{} WHERE e.row = ? AND {condition}", self.rows.select());
+        Ok((self.connection.prepare_cached(&sql)?, operands))
     }
 
-    /// The clause with an index that the fewest rows meet, by its index. More than `most` are not counted.
-    fn lead(&self, most: usize) -> Result<Option<(String, usize)>, Error> {
-        let mut best: Option<(String, usize)> = None;
+    /// The rows of the indexed clause that the fewest meet, if those are few enough to be worth knowing.
+    fn lead(&self) -> Result<Option<Vec<i64>>, Error> {
+        let mut best: Option<Vec<i64>> = None;
         for clause in &self.clauses {
             let index = clause.leads.as_ref().and_then(|column| column.index(&self.indexes));
             let Some(index) = index else { continue };
-            let limit = best.as_ref().map_or(most.saturating_add(1), |(_, count)| *count);
-            let count = self.count(clause, &index, limit)?;
-            if best.as_ref().is_none_or(|(_, least)| count < *least) {
-                best = Some((index, count));
+            let limit = best.as_ref().map_or(KNOWN_ROWS_MAX, Vec::len);
+            let sql = format!("SELECT e.row FROM entities e INDEXED BY {index} WHERE {} LIMIT ?", clause.sql);
+            let one_more = Cell::Integer(i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1));
+            let operands = clause.operands.iter().cloned().chain([one_more]);
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let rows: Vec<i64> = statement
+                .query_map(params_from_iter(operands), |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            if rows.len() <= limit {
+                best = Some(rows);
             }
         }
         Ok(best)
+    }
+
+    /// Whether rows that meet the clauses are so frequent along this index, from the cursor on, that walking it is soon
+    /// done.
+    fn is_dense(&self, index: &str, ahead: &[Stage]) -> Result<bool, Error> {
+        let (condition, wanted) = conditions(&self.clauses);
+        let (mut seen, mut met) = (0, 0);
+        for stage in ahead {
+            let (on_stage, operands) = conditions(&stage.clauses);
+            let sql = format!(
+                "SELECT count(*), coalesce(sum(wanted), 0) FROM (
+                     SELECT ({condition}) AS wanted FROM entities e INDEXED BY {index} WHERE {on_stage} {} LIMIT ?)",
+                stage.ordered()
+            );
+            let limit = Cell::Integer(i64::try_from(SAMPLED_ROWS.saturating_sub(seen)).unwrap_or(0));
+            let operands = wanted.iter().cloned().chain(operands).chain([limit]);
+            let (rows, of_them): (i64, i64) = self
+                .connection
+                .prepare_cached(&sql)?
+                .query_row(params_from_iter(operands), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            seen += usize::try_from(rows).unwrap_or_default();
+            met += usize::try_from(of_them).unwrap_or_default();
+            if seen >= SAMPLED_ROWS {
+                break;
+            }
+        }
+        Ok(met.saturating_mul(WANTED_ONE_IN) >= seen)
+    }
+
+    /// About how many rows there are: the number of the last.
+    fn rows_about(&self) -> Result<usize, Error> {
+        let last: i64 = self
+            .connection
+            .prepare_cached("SELECT coalesce(max(row), 0) FROM entities")?
+            .query_row([], |row| row.get(0))?;
+        Ok(usize::try_from(last).unwrap_or_default())
     }
 
     /// The index of a clause that demands one value, the rarest if there are several.
@@ -202,18 +290,6 @@ impl Task<'_> {
         let count: i64 =
             self.connection.prepare_cached(&sql)?.query_row(params_from_iter(operands), |row| row.get(0))?;
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
-    }
-
-    /// The rows that meet the clauses of this index.
-    fn known(&self, index: &str) -> Result<HashSet<i64>, Error> {
-        let of_index = |clause: &&Clause| {
-            clause.leads.as_ref().and_then(|column| column.index(&self.indexes)).as_deref() == Some(index)
-        };
-        let clauses: Vec<Clause> = self.clauses.iter().filter(of_index).cloned().collect();
-        let (condition, operands) = conditions(&clauses);
-        let sql = format!("SELECT e.row FROM entities e INDEXED BY {index} WHERE {condition}");
-        let mut statement = self.connection.prepare_cached(&sql)?;
-        Ok(rows(&mut statement, operands)?.collect::<Result<_, _>>()?)
     }
 
     /// What lies on the wanted side of the cursor, in the order of the page, and what lies on the other, from the cursor
@@ -249,13 +325,6 @@ impl Task<'_> {
         };
         order.iter().map(|(column, _)| column.cell(key(column))).collect()
     }
-}
-
-fn rows<'s>(
-    statement: &'s mut Statement<'_>,
-    operands: Vec<Cell>,
-) -> Result<impl Iterator<Item = rusqlite::Result<i64>> + 's, Error> {
-    Ok(statement.query_map(params_from_iter(operands), |row| row.get(0))?)
 }
 
 /// What follows a place, nearest first: rows that are the same in all columns but the last, then in one less, and so

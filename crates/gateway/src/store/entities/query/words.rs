@@ -10,12 +10,13 @@ use std::collections::BinaryHeap;
 
 use aql::query::order::{Key, Num};
 use aql::query::{Answer, Beyond, Gather, Order, Window, path::Target};
-use rusqlite::Connection;
+use rusqlite::types::Value as Cell;
+use rusqlite::{Connection, params_from_iter};
 use serde_json::{Value, json};
 
 use super::super::collection::{RELEVANCE, ROW};
 use super::super::search;
-use super::{Stop, Task, conditions};
+use super::{Stop, Task};
 use crate::store::Error;
 
 /// What a word counts in each column of the text index.
@@ -70,17 +71,15 @@ impl Task<'_> {
             Some(place) if backwards => hits.into_iter().partition(|hit| hit.rank() < place),
             Some(place) => hits.into_iter().partition(|hit| hit.rank() <= place),
         };
-        let mut fetch = self.fetch_found()?;
-        let (condition_operands, mut show) =
-            (fetch.1.clone(), |hit: Hit, gather: &mut Gather<'_>, operands: &[_]| {
-                let operands =
-                    [rusqlite::types::Value::Integer(hit.row)].into_iter().chain(operands.iter().cloned());
-                let mut found = fetch.0.query(rusqlite::params_from_iter(operands))?;
-                if let Some(row) = found.next()? {
-                    gather.show(self.rows.found(row, hit.score)?);
-                }
-                Ok::<_, Stop>(())
-            });
+        let (mut fetch, operands) = self.fetch_meeting()?;
+        let mut show = |hit: Hit, gather: &mut Gather<'_>| {
+            let operands = [Cell::Integer(hit.row)].into_iter().chain(operands.iter().cloned());
+            let mut found = fetch.query(params_from_iter(operands))?;
+            if let Some(row) = found.next()? {
+                gather.show(self.rows.found(row, hit.score)?);
+            }
+            Ok::<_, Stop>(())
+        };
         // A heap gives the first few without sorting the rest.
         let mut forwards: BinaryHeap<Reverse<Rank>> =
             after.into_iter().map(|hit| Reverse(hit.rank())).collect();
@@ -91,34 +90,26 @@ impl Task<'_> {
         };
         while !gather.is_full() {
             let Some(hit) = next(!backwards) else { break };
-            show(hit, &mut gather, &condition_operands)?;
+            show(hit, &mut gather)?;
         }
         while !gather.knows_other_side() {
             let Some(hit) = next(backwards) else { break };
-            show(hit, &mut gather, &condition_operands)?;
+            show(hit, &mut gather)?;
         }
         Ok(gather.finish(beyond))
     }
 
     /// All hits, whatever they are sorted by.
     fn all(&self, hits: Vec<Hit>, beyond: Beyond, mut gather: Gather<'_>) -> Result<Answer, Stop> {
-        let (mut statement, operands) = self.fetch_found()?;
+        let (mut statement, operands) = self.fetch_meeting()?;
         for hit in hits {
-            let operands =
-                [rusqlite::types::Value::Integer(hit.row)].into_iter().chain(operands.iter().cloned());
-            let mut found = statement.query(rusqlite::params_from_iter(operands))?;
+            let operands = [Cell::Integer(hit.row)].into_iter().chain(operands.iter().cloned());
+            let mut found = statement.query(params_from_iter(operands))?;
             if let Some(row) = found.next()? {
                 gather.offer(self.rows.found(row, hit.score)?)?;
             }
         }
         Ok(gather.finish(beyond))
-    }
-
-    /// A whole entity by its row, if it meets the clauses.
-    fn fetch_found(&self) -> Result<(rusqlite::CachedStatement<'_>, Vec<rusqlite::types::Value>), Error> {
-        let (condition, operands) = conditions(&self.clauses);
-        let sql = format!("{} WHERE e.row = ? AND {condition}", self.rows.select());
-        Ok((self.connection.prepare_cached(&sql)?, operands))
     }
 
     /// The cursor's place among the scores, if hits are wanted in their order.
