@@ -111,13 +111,14 @@ impl Scenario {
 }
 
 /// The evaluator alone, over a list that is always the same.
-const QUERY: &str = "query";
-const QUERY_LIST_BYTES: usize = 30_000;
+const QUERY: &str = "query_page";
+const QUERY_LIST_BYTES: usize = 10_000;
+const QUERY_PAGE: usize = 5;
 
 /// Sends one scenario's frame `count` times and does nothing else after the start.
 pub(crate) fn repeat(name: &str, count: usize) -> Result<()> {
     if name == QUERY {
-        let list = InMemory::new(QUERY_LIST_BYTES)?;
+        let list = InMemory::new(QUERY_LIST_BYTES, QUERY_PAGE)?;
         let items = list.items()?;
         for _ in 0..count {
             black_box(list.evaluate(black_box(&items).clone())?);

@@ -18,7 +18,7 @@ use crate::store::Error;
 /// them, the walk meets enough soon enough to read all it meets.
 const KNOWN_ROWS_MAX: usize = if cfg!(test) { 8 } else { 25_000 };
 /// Reading a row and making JSON of it costs about as much as so many steps along an index.
-const STEPS_A_ROW: usize = if cfg!(test) { 1 } else { 36 };
+const STEPS_A_ROW: usize = if cfg!(test) { 1 } else { 25 };
 /// A page that reaches further from the start is sorted by SQLite, which has room on disk.
 const KEPT_ROWS_MAX: usize = if cfg!(test) { 6 } else { 10_000 };
 /// So many rows along the way tell how many of them are wanted.
@@ -72,7 +72,9 @@ impl Task<'_> {
                 None => self.show_all(gather),
             };
         };
-        if let ([(Column::Id, _)], Some(index)) = (order.as_slice(), self.equal_index()?) {
+        if let [(Column::Id, _)] = order.as_slice()
+            && let Some(index) = self.equal_index()?
+        {
             // An index of one value's rows has them by id.
             return self.walk(Some(&index), &stages, None, gather);
         }
@@ -265,10 +267,12 @@ impl Task<'_> {
 
     /// The index of a clause that demands one value, the rarest if there are several.
     fn equal_index(&self) -> Result<Option<String>, Error> {
-        let equal = |clause: &&Clause| clause.is_equality;
-        let indexed = self.clauses.iter().filter(equal).filter_map(|clause| {
-            Some((clause, clause.leads.as_ref().and_then(|column| column.index(&self.indexes))?))
-        });
+        let equal = self.clauses.iter().filter(|clause| clause.is_equality);
+        let indexed: Vec<(&Clause, String)> =
+            equal.filter_map(|clause| Some((clause, clause.leads.as_ref()?.index(&self.indexes)?))).collect();
+        if let [(_, only)] = indexed.as_slice() {
+            return Ok(Some(only.clone()));
+        }
         let mut best: Option<(String, usize)> = None;
         for (clause, index) in indexed {
             let limit = best.as_ref().map_or(KNOWN_ROWS_MAX, |(_, count)| *count);
