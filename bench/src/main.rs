@@ -6,6 +6,7 @@
 mod http;
 mod pipeline;
 mod process;
+mod query;
 mod report;
 mod scenario;
 mod start;
@@ -47,6 +48,12 @@ enum Command {
     },
     /// What tool lists and introspection cost a model, in o200k tokens
     Tokens,
+    /// Queries over a million entities on disk and over a list in memory
+    Query {
+        /// How many entities; the targets are for a million
+        #[arg(long, default_value_t = query::ENTITIES)]
+        entities: u64,
+    },
     /// From the start of the program to its first tool list, and its memory
     Start,
     /// Calls one scenario a fixed number of times, for an instruction counter; without one, names them all
@@ -83,6 +90,7 @@ fn run(command: &Command, report: &mut Report) -> Result<()> {
             pipeline::measure(report)?;
             pipeline::measure_introspection(report)?;
             tokens::measure(report)?;
+            query::measure(report, query::ENTITIES)?;
             start::measure(report)?;
             http::measure(report, ROUNDS)
         }
@@ -90,6 +98,7 @@ fn run(command: &Command, report: &mut Report) -> Result<()> {
         Command::Introspect => pipeline::measure_introspection(report),
         Command::Http { rounds } => http::measure(report, *rounds),
         Command::Tokens => tokens::measure(report),
+        Command::Query { entities } => query::measure(report, *entities),
         Command::Start => start::measure(report),
         Command::Calls { scenario: Some(name), count } => scenario::repeat(name, count.unwrap_or_default()),
         Command::Calls { scenario: None, .. } => {

@@ -15,7 +15,7 @@ use gateway::{
     session::{LOCAL, Session, Transport},
 };
 
-use crate::{Result, subject};
+use crate::{Result, query::InMemory, subject};
 
 const TOOL: &str = "mcp_aql_read";
 
@@ -111,8 +111,21 @@ impl Scenario {
     }
 }
 
+/// The evaluator alone, over a list that is always the same.
+const QUERY: &str = "query_page";
+const QUERY_LIST_BYTES: usize = 10_000;
+const QUERY_PAGE: usize = 5;
+
 /// Sends one scenario's frame `count` times and does nothing else after the start.
 pub(crate) fn repeat(name: &str, count: usize) -> Result<()> {
+    if name == QUERY {
+        let list = InMemory::new(QUERY_LIST_BYTES, QUERY_PAGE)?;
+        let items = list.items()?;
+        for _ in 0..count {
+            black_box(list.evaluate(black_box(&items).clone())?);
+        }
+        return Ok(());
+    }
     let scenario = ALL.iter().find(|known| known.name == name).ok_or("no scenario has that name")?;
     let (caller, frame) = (Caller::new()?, scenario.frame());
     for _ in 0..count {
@@ -124,6 +137,7 @@ pub(crate) fn repeat(name: &str, count: usize) -> Result<()> {
 #[expect(clippy::print_stdout, reason = "the script that counts reads the names")]
 pub(crate) fn print_names() {
     ALL.iter().for_each(|scenario| println!("{}", scenario.name));
+    println!("{QUERY}");
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::{
     category::Category,
     danger::{Danger, DangerLevel},
     execution::Lifecycle,
-    query::Collection,
+    query::{Collection, collection},
 };
 
 /// An operation to be.
@@ -43,6 +43,9 @@ pub struct Operation {
     /// The states of the executions that a call starts.
     #[serde(skip)]
     pub lifecycle: Option<Lifecycle>,
+    /// What was found wrong while it was written.
+    #[serde(skip)]
+    pub faults: Vec<String>,
     /// Which server behind us does the work, if another one does.
     pub server: Option<String>,
 }
@@ -280,6 +283,20 @@ impl Operation {
     #[must_use]
     pub fn queried(mut self, queried: Queried) -> Self {
         self.queried = Some(queried);
+        self
+    }
+
+    /// The same with a collection that may have faults of its own, which are told when the registry is built.
+    #[must_use]
+    pub fn queried_if(
+        mut self,
+        made: Result<Collection, collection::Error>,
+        how: fn(Collection) -> Queried,
+    ) -> Self {
+        match made {
+            Ok(collection) => self.queried = Some(how(collection)),
+            Err(error) => self.faults.push(error.to_string()),
+        }
         self
     }
 

@@ -53,7 +53,7 @@ pub fn open(config: &Checked) -> Result<App, Error> {
     let mut stores = None;
     if config.entities.enabled {
         let options = store::Options { max_database_bytes: config.store.max_database_bytes };
-        let opened = EntityStore::open(&config.store.data, options)?;
+        let opened = EntityStore::open(&config.store.data, options, &config.entities.index)?;
         let kept = ExecutionStore::open(&config.store.data, options)?;
         let running = Executions::new(kept, config.executions, jiff::Timestamp::now);
         operations.extend(entities::operations(&opened, &running));

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Core, Lifecycle, Progress, Status};
-use crate::error::Error;
+use crate::{error::Error, query::compute::time_text};
 
 /// Why an execution failed, in the shape of any other failure. The code may be one of another server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -148,7 +148,7 @@ impl Execution {
             }
         };
         // In one precision, so that the order of the texts is that of the times.
-        let time = |time: Timestamp| Value::from(format!("{time:.6}"));
+        let time = |time: Timestamp| Value::from(time_text(time));
         put("execution_id", Some(record.execution_id.as_str().into()));
         put("operation", Some(record.operation.as_str().into()));
         put("status", Some(record.status.as_str().into()));

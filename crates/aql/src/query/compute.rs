@@ -158,6 +158,15 @@ pub fn attach<'a>(item: &mut Value, chosen: impl IntoIterator<Item = &'a Compute
     }
 }
 
+/// A time as fields of [`Kind::Time`] hold it: in UTC, to the microsecond, always of the same length.
+#[must_use]
+pub fn time_text(time: Timestamp) -> String {
+    // What is finer is cut, not rounded, in the past of 1970 too.
+    let micros = time.as_nanosecond().div_euclid(1000);
+    let cut = i64::try_from(micros).ok().and_then(|micros| Timestamp::from_microsecond(micros).ok());
+    format!("{:.6}", cut.unwrap_or(time))
+}
+
 fn seconds_since(path: &Path, item: &Value, now: Timestamp) -> Option<i64> {
     let then: Timestamp = path::find(path, item)?.as_str()?.parse().ok()?;
     Some(now.as_second().saturating_sub(then.as_second()))

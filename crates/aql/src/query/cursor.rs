@@ -3,8 +3,8 @@
 //! A cursor holds where its item stood (sort keys and id), not its number, so pages stay right while items come and
 //! go. It also holds a fingerprint of the query it belongs to: with another filter or order it is refused, not misread.
 //!
-//! Inside: a version byte, the fingerprint, a JSON array (id, sort keys, and the time where the query depends on it),
-//! and a truncated HMAC-SHA256 over all of these; then base64url.
+//! Inside: a version byte, the fingerprint, a JSON array (id, sort keys, the time where the query depends on it, and what
+//! storage noted for the series), and a truncated HMAC-SHA256 over all of these; then base64url.
 
 use std::fmt;
 

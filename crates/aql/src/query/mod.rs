@@ -4,7 +4,7 @@
 //! [`Filter::conjuncts`] and the place a cursor stands for, but what is in an answer and in which order is decided here,
 //! by one written [`order`] of values. A [`Collection`], made when a registry is, says what may be asked; [`Query::read`]
 //! checks a call's parameters against it before anything is looked at; [`Query::run`] is a pure function of the query,
-//! the items and the time.
+//! the items and the time, and [`Query::gather`] is the same for items that come one by one.
 //!
 //! It never fetches, sorts by anything not asked for, or remembers: a cursor holds all there is between two pages.
 //!
@@ -29,6 +29,7 @@ mod cursor;
 pub mod filter;
 #[cfg(test)]
 mod fixture;
+mod gather;
 pub mod listing;
 mod observe;
 pub mod order;
@@ -47,6 +48,7 @@ use serde_json::{Map, Value, json};
 use self::{
     aggregate::Expression,
     cursor::{Fault, Fingerprint},
+    path::Target,
     sort::Place,
 };
 pub use self::{
@@ -54,6 +56,7 @@ pub use self::{
     compute::Computed,
     cursor::CursorKey,
     filter::Filter,
+    gather::Gather,
     page::Window,
     run::{Answer, Beyond},
     sort::{Order, Sort},
@@ -76,8 +79,17 @@ pub struct Query {
     computed: Vec<Arc<Computed>>,
     key: CursorKey,
     fingerprint: Fingerprint,
-    /// The time that the first page of the series was made, where that matters.
+    /// What the cursor brought along, on all but the first page of a series.
+    series: Series,
+}
+
+/// What all pages of a series share and only its first one can know.
+#[derive(Debug, Clone, Default)]
+struct Series {
+    /// The time that it began, where that matters.
     since: Option<Timestamp>,
+    /// What storage left for itself.
+    note: Option<Value>,
 }
 
 impl Query {
@@ -105,10 +117,10 @@ impl Query {
         };
         let timed = filter.is_timed() || sort.is_timed();
         let fingerprint = fingerprint(params, collection, &sort);
-        let since = std::cell::Cell::new(None);
+        let series = std::cell::Cell::new(Series::default());
         let window = page::read(params, collection, |name, cursor| {
-            let (place, time) = open(key, fingerprint, &sort, timed, name, cursor)?;
-            since.set(time);
+            let (place, opened) = open(key, fingerprint, &sort, timed, name, cursor)?;
+            series.set(opened);
             Ok(place)
         })?;
         Ok(Self {
@@ -122,7 +134,7 @@ impl Query {
             aggregates,
             key: key.clone(),
             fingerprint,
-            since: since.get(),
+            series: series.into_inner(),
         })
     }
 
@@ -171,6 +183,21 @@ impl Query {
         self.aggregates.is_empty()
     }
 
+    /// Whether a computed field is filtered by, sorted by or shown, so that items have to bring what it is made of.
+    #[must_use]
+    pub fn computes(&self, name: &str) -> bool {
+        let is = |target: &Target| matches!(target, Target::Computed(field) if field.name() == name);
+        self.filter.any_target(&is)
+            || self.sort.keys().iter().any(|key| is(&key.target))
+            || self.computed.iter().any(|field| field.name() == name)
+    }
+
+    /// What storage noted in [`Beyond`] on the first page of the series; none on the first page itself.
+    #[must_use]
+    pub fn note(&self) -> Option<&Value> {
+        self.series.note.as_ref()
+    }
+
     /// Shows these computed fields as well: those of a preset, which only the operation knows.
     #[must_use]
     pub fn computing(mut self, fields: &Value) -> Self {
@@ -196,7 +223,7 @@ impl Query {
     /// The time to compute with, whole seconds: that of the first page, all along a series.
     #[must_use]
     pub fn time(&self, now: Timestamp) -> Timestamp {
-        self.since.unwrap_or_else(|| Timestamp::from_second(now.as_second()).unwrap_or(now))
+        self.series.since.unwrap_or_else(|| Timestamp::from_second(now.as_second()).unwrap_or(now))
     }
 
     fn is_timed(&self) -> bool {
@@ -204,12 +231,13 @@ impl Query {
     }
 
     /// The cursor of an item that stands here.
-    fn cursor(&self, place: &Place<'_>, time: Timestamp) -> String {
+    fn cursor(&self, place: &Place<'_>, time: Timestamp, note: Option<&Value>) -> String {
         let mut values = vec![place.id.to_value()];
         values.extend(place.keys.iter().map(order::Key::to_value));
         if self.is_timed() {
             values.push(time.as_second().into());
         }
+        values.extend(note.cloned());
         cursor::seal(&self.key, self.fingerprint, &values)
     }
 }
@@ -235,10 +263,12 @@ fn open(
     timed: bool,
     name: &str,
     cursor: &str,
-) -> Result<(Place<'static>, Option<Timestamp>), Error> {
+) -> Result<(Place<'static>, Series), Error> {
     let mut values = cursor::open(key, fingerprint, cursor).map_err(|fault| refuse_cursor(name, fault))?;
     let forged = || refuse_cursor(name, Fault::Forged);
-    let time = match timed {
+    let expected = 1 + sort.keys().len() + usize::from(timed);
+    let note = if values.len() > expected { values.pop() } else { None };
+    let since = match timed {
         true => {
             let second = values.pop().and_then(|value| value.as_i64()).ok_or_else(forged)?;
             Some(Timestamp::from_second(second).map_err(|_| forged())?)
@@ -247,7 +277,7 @@ fn open(
     };
     match values.split_first() {
         Some((id, keys)) if keys.len() == sort.keys().len() => {
-            Ok((Place::of_values(id, keys).into_owned(), time))
+            Ok((Place::of_values(id, keys).into_owned(), Series { since, note }))
         }
         _ => Err(forged()),
     }

@@ -1,16 +1,9 @@
-//! Running a query: which items are accepted, which of them are on the page, and what is told about the others.
-
-use std::cmp::Ordering;
+//! Running a query over items that are all there, and what it answers.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::{
-    Query,
-    aggregate::Tally,
-    page::{Info, Window},
-    sort::Place,
-};
+use super::{Query, page::Info};
 use crate::error::Error;
 
 /// What a query answers.
@@ -38,22 +31,20 @@ impl Answer {
 }
 
 /// What storage knows of accepted items that it did not hand over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Beyond {
     /// Whether some stand before those handed over, in the order of the query.
     pub before: bool,
     /// Whether some stand after them.
     pub after: bool,
-    /// How many were skipped for an offset or page number.
+    /// How many were skipped for an offset or page number; [`Gather::skipping`] has to be told before it begins.
+    ///
+    /// [`Gather::skipping`]: super::Gather::skipping
     pub skipped: usize,
     /// How many there are altogether; needed where [`Query::wants_total`] and not all are handed over.
     pub total: Option<usize>,
-}
-
-/// An accepted item's place, and where the item lies.
-struct Row<'a> {
-    place: Place<'a>,
-    index: usize,
+    /// What storage wants to find again in [`Query::note`] on the further pages of the series.
+    pub note: Option<Value>,
 }
 
 impl Query {
@@ -72,124 +63,12 @@ impl Query {
         beyond: Beyond,
         now: Timestamp,
     ) -> Result<Answer, Error> {
-        let time = self.time(now);
-        let wants_items = self.wants_items();
-        let mut tally = Tally::new(&self.aggregates);
-        let mut accepted = Vec::new();
-        for (position, item) in items.into_iter().enumerate() {
-            if self.filter.accepts(&item, time) {
-                tally.add(&item, time)?;
-                if wants_items {
-                    accepted.push((position, item));
-                }
-            }
+        let mut gather = self.gather(now).skipping(beyond.skipped);
+        for item in items {
+            gather.offer(item)?;
         }
-        Ok(Answer {
-            aggregations: (!self.aggregates.is_empty()).then(|| tally.finish()),
-            page: wants_items.then(|| self.page(accepted, beyond, time)),
-        })
+        Ok(gather.finish(beyond))
     }
-
-    fn page(&self, mut accepted: Vec<(usize, Value)>, beyond: Beyond, time: Timestamp) -> (Vec<Value>, Info) {
-        let total = self.wants_total().then(|| beyond.total.unwrap_or(accepted.len()));
-        let rows = accepted
-            .iter()
-            .enumerate()
-            .map(|(index, (position, item))| Row { place: self.sort.place(item, *position, time), index });
-        let (chosen, info) = self.cut(rows.collect(), beyond, total, time);
-        let mut items = Vec::with_capacity(chosen.len());
-        for index in chosen {
-            if let Some((_, item)) = accepted.get_mut(index) {
-                let mut item = item.take();
-                self.collection.finish(&mut item, &self.computed, time);
-                items.push(item);
-            }
-        }
-        (items, info)
-    }
-
-    /// Which rows are on the page, in order, and what its style tells about it.
-    fn cut(
-        &self,
-        rows: Vec<Row<'_>>,
-        beyond: Beyond,
-        total: Option<usize>,
-        time: Timestamp,
-    ) -> (Vec<usize>, Info) {
-        let size = self.window.size();
-        let forwards =
-            |a: &Row<'_>, b: &Row<'_>| self.sort.compare(&a.place, &b.place).then(a.index.cmp(&b.index));
-        let (rows, has_previous, has_next) = match &self.window {
-            Window::First { after, .. } => {
-                let (rows, left) =
-                    keep(rows, after.as_ref(), |row, place| self.sort.compare(&row.place, place).is_gt());
-                let (rows, more) = lowest(rows, size, forwards);
-                (rows, left || beyond.before, more || beyond.after)
-            }
-            Window::Last { before, .. } => {
-                let (rows, left) =
-                    keep(rows, before.as_ref(), |row, place| self.sort.compare(&row.place, place).is_lt());
-                let (mut rows, more) = lowest(rows, size, |a, b| forwards(b, a));
-                rows.reverse();
-                (rows, more || beyond.before, left || beyond.after)
-            }
-            Window::Offset { .. } | Window::Page { .. } => {
-                let skip = self.window.skip().saturating_sub(beyond.skipped);
-                let (mut rows, more) = lowest(rows, skip.saturating_add(size), forwards);
-                rows.drain(..skip.min(rows.len()));
-                (rows, false, more || beyond.after)
-            }
-        };
-        let cursor = |row: Option<&Row<'_>>| row.map(|row| self.cursor(&row.place, time));
-        let info = match self.window {
-            Window::First { .. } | Window::Last { .. } => Info::Cursor {
-                has_next_page: has_next,
-                has_previous_page: has_previous,
-                start_cursor: cursor(rows.first()),
-                end_cursor: cursor(rows.last()),
-                total_count: total,
-            },
-            Window::Offset { limit, offset } => {
-                Info::Offset { limit, offset, returned: rows.len(), has_more: has_next, total_items: total }
-            }
-            Window::Page { page, page_size } => Info::Page {
-                page,
-                page_size,
-                has_more: has_next,
-                total_items: total,
-                total_pages: total.map(|total| total.div_ceil(page_size.max(1))),
-            },
-        };
-        (rows.into_iter().map(|row| row.index).collect(), info)
-    }
-}
-
-/// The rows on the wanted side of a cursor, and whether there are any on the other.
-fn keep<'a>(
-    mut rows: Vec<Row<'a>>,
-    cursor: Option<&Place<'_>>,
-    wanted: impl Fn(&Row<'a>, &Place<'_>) -> bool,
-) -> (Vec<Row<'a>>, bool) {
-    let Some(place) = cursor else { return (rows, false) };
-    let before = rows.len();
-    rows.retain(|row| wanted(row, place));
-    let left = rows.len() < before;
-    (rows, left)
-}
-
-/// The lowest rows in order, no more than `count`, and whether there are others. Only these are sorted.
-fn lowest<'a>(
-    mut rows: Vec<Row<'a>>,
-    count: usize,
-    compare: impl Fn(&Row<'a>, &Row<'a>) -> Ordering,
-) -> (Vec<Row<'a>>, bool) {
-    let more = rows.len() > count;
-    if more {
-        rows.select_nth_unstable_by(count, &compare);
-        rows.truncate(count);
-    }
-    rows.sort_unstable_by(&compare);
-    (rows, more)
 }
 
 #[cfg(test)]

@@ -160,6 +160,9 @@ impl Context<'_> {
                 .map_err(|error| report.add(subject, "semantic_category", &format!("is invalid: {error}")))
                 .ok(),
         };
+        for fault in &given.faults {
+            report.add(subject, "queried", &format!("is at fault: {fault}"));
+        }
         if given.description.trim().is_empty() {
             report.add(subject, "description", "is empty");
         }

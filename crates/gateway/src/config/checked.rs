@@ -17,6 +17,7 @@ use aql::{
 use super::{
     address, auth, bounds,
     endpoints::{self, Asked},
+    entities,
     environment::{self, Environment},
     error::Error,
     file::{self, File},
@@ -76,6 +77,8 @@ pub struct Store {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entities {
     pub enabled: bool,
+    /// Whole paths within `metadata` to be indexed, no two of them the same.
+    pub index: Vec<String>,
 }
 
 /// Who may call over HTTP. No token is one's own machine only.
@@ -112,7 +115,7 @@ pub(super) fn check(
                 .map(|given| bounds::DATABASE_BYTES.check(given))
                 .transpose()?,
         },
-        entities: Entities { enabled: file.entities.enabled.unwrap_or(true) },
+        entities: entities::entities(&file.entities)?,
         executions: executions(&file.executions)?,
         page_bytes: whole(bounds::PAGE_BYTES.check_or_default(file.limits.page_bytes.as_ref())?),
         policy: safety::policy(&file.safety)?,

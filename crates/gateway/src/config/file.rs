@@ -162,6 +162,11 @@ pub(super) struct Entities {
     /// Whether the workspace is offered.
     #[schemars(extend("default" = true))]
     pub(super) enabled: Option<bool>,
+    /// Paths within `metadata` that filters, sorting and aggregations are to be fast on, as in `metadata.owner.team`. Up to
+    /// 16; every one makes writes a little slower. Changing them rebuilds indexes when the server starts and loses
+    /// nothing.
+    #[schemars(extend("default" = [], "maxItems" = super::entities::INDEXES_MAX))]
+    pub(super) index: Option<Vec<Text>>,
 }
 
 /// Work that goes on after the call that started it.

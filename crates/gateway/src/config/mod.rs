@@ -18,6 +18,7 @@ mod auth;
 mod bounds;
 mod checked;
 mod endpoints;
+mod entities;
 mod environment;
 mod error;
 mod file;

@@ -11,12 +11,14 @@ use rusqlite::{Connection, OpenFlags};
 use super::migrations::Schema;
 use super::readers::Readers;
 use super::writer::{Cap, Effect, Writer};
-use super::{Error, files};
+use super::{Error, files, functions};
 
 /// How long another process may hold the file before we give up with [`Error::Busy`].
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// Pause before another try to open a file that someone else is just setting up.
 const OPEN_RETRY: Duration = Duration::from_millis(5);
+/// How long another process may be busy preparing the same file, which takes seconds where an index is built.
+const PREPARE_WAIT: Duration = Duration::from_secs(300);
 /// The write-ahead log is cut back to this size once its content has moved to the file.
 const LOG_KEPT_BYTES: u32 = 16 * 1024 * 1024;
 /// More than the statements of any one file, so that each is compiled once.
@@ -56,6 +58,18 @@ impl Database {
         let cap = options.max_database_bytes.map(|bytes| Cap::new(&connection, bytes)).transpose()?;
         let writer = Writer::start(file, connection, cap)?;
         Ok(Self { readers: Arc::new(Readers::new(path, busy_wait)), writer })
+    }
+
+    /// Runs `work` on a connection of its own, as often as another process is in its way. Blocks.
+    pub(super) fn prepare(&self, work: impl Fn(&mut Connection) -> Result<(), Error>) -> Result<(), Error> {
+        let mut connection = self.readers.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let deadline = Instant::now() + PREPARE_WAIT;
+        loop {
+            match work(&mut connection) {
+                Err(Error::Busy) if Instant::now() < deadline => thread::park_timeout(OPEN_RETRY),
+                outcome => return outcome,
+            }
+        }
     }
 
     /// Runs `work` in a transaction on the writer thread and returns once its effect is on disk.
@@ -127,5 +141,6 @@ fn connect(path: &Path, schema: &Schema, busy_wait: Duration) -> Result<Connecti
 pub(super) fn tune(connection: &Connection, busy_wait: Duration) -> Result<(), Error> {
     connection.busy_timeout(busy_wait)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
+    functions::register(connection)?;
     Ok(())
 }

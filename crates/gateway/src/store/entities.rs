@@ -5,7 +5,11 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+pub mod collection;
 pub mod graph;
+mod indexes;
+pub mod json;
+mod query;
 mod read;
 mod records;
 mod relations;
@@ -15,6 +19,7 @@ mod words;
 mod write;
 
 pub use super::database::Options;
+pub use query::Find;
 pub use search::{NotAPosition, Position};
 
 use super::Error;
@@ -127,9 +132,11 @@ pub struct EntityStore {
 }
 
 impl EntityStore {
-    /// Opens the store in `dir` and creates both if missing. Blocks: meant for the start of the process.
-    pub fn open(dir: &Path, options: Options) -> Result<Self, Error> {
+    /// Opens the store in `dir` and creates both if missing. `index` are paths such as `metadata.status` that queries
+    /// are to be fast on; changing them loses nothing. Blocks: meant for the start of the process.
+    pub fn open(dir: &Path, options: Options, index: &[String]) -> Result<Self, Error> {
         let database = Database::open(dir, schema::FILE, &schema::SCHEMA, options)?;
+        database.prepare(|connection| indexes::settle(connection, index))?;
         Ok(Self { database })
     }
 

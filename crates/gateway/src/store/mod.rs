@@ -18,6 +18,7 @@ pub mod entities;
 mod error;
 pub mod executions;
 mod files;
+mod functions;
 mod migrations;
 mod readers;
 mod secret;

@@ -12,6 +12,8 @@ use super::database::tune;
 
 /// How many queries run at once. Further ones wait for their turn.
 const READERS_MAX: u32 = 4;
+/// How much of the file is read without system calls. Only what is touched takes memory, and it is the page cache's.
+const MAPPED_BYTES_MAX: i64 = 4 * 1024 * 1024 * 1024;
 
 /// A bounded pool. In WAL mode readers neither wait for the writer nor hold it up.
 pub(super) struct Readers {
@@ -58,8 +60,14 @@ impl Readers {
         if let Some(connection) = self.idle().pop() {
             return Ok(connection);
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags)?;
+        let connection = self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        // Reading a page by a system call costs more than what is looked for on it.
+        connection.pragma_update(None, "mmap_size", MAPPED_BYTES_MAX)?;
+        Ok(connection)
+    }
+
+    pub(super) fn connect(&self, access: OpenFlags) -> Result<Connection, Error> {
+        let connection = Connection::open_with_flags(&self.path, access | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         tune(&connection, self.busy_wait)?;
         Ok(connection)
     }

@@ -95,7 +95,8 @@ impl<'q> Tally<'q> {
         Self(expressions.iter().map(|expression| (expression, state(expression))).collect())
     }
 
-    pub(super) fn add(&mut self, item: &Value, now: Timestamp) -> Result<(), Error> {
+    /// Counts an item in, as if it came so many times.
+    pub(super) fn add(&mut self, item: &Value, times: usize, now: Timestamp) -> Result<(), Error> {
         for (expression, state) in &mut self.0 {
             let running = match (state, &expression.group_by) {
                 (State::Whole(running), _) => running,
@@ -109,7 +110,7 @@ impl<'q> Tally<'q> {
                 }
             };
             for (function, running) in expression.functions.iter().zip(running) {
-                running.add(function, item, now);
+                running.add(function, item, times, now);
             }
         }
         Ok(())
@@ -140,18 +141,20 @@ fn start(expression: &Expression) -> Vec<Running> {
 }
 
 impl Running {
-    fn add(&mut self, function: &Function, item: &Value, now: Timestamp) {
+    fn add(&mut self, function: &Function, item: &Value, times: usize, now: Timestamp) {
         let (Function::Sum(target) | Function::Avg(target) | Function::Min(target) | Function::Max(target)) =
             function
         else {
             if let Self::Count(count) = self {
-                *count += 1;
+                *count = count.saturating_add(times);
             }
             return;
         };
         let Some(value) = target.value(item, now) else { return };
         match (self, value.as_ref()) {
-            (Self::Sum(total) | Self::Avg(total), Value::Number(number)) => total.add(order::Num::of(number)),
+            (Self::Sum(total) | Self::Avg(total), Value::Number(number)) => {
+                total.add(order::Num::of(number), times);
+            }
             (Self::Sum(_) | Self::Avg(_) | Self::Count(_), _) | (_, Value::Null) => {}
             (Self::Min(best), value) => {
                 if best.as_ref().is_none_or(|best| order::compare(value, best).is_lt()) {
@@ -217,7 +220,7 @@ mod tests {
     fn aggregate(expressions: Value, items: &[Value]) -> Value {
         let expressions = read::read(&expressions, &fixture::tasks()).unwrap();
         let mut tally = Tally::new(&expressions);
-        items.iter().for_each(|item| tally.add(item, fixture::now()).unwrap());
+        items.iter().for_each(|item| tally.add(item, 1, fixture::now()).unwrap());
         Value::Object(tally.finish())
     }
 
@@ -294,9 +297,9 @@ mod tests {
         let expressions = expressions.unwrap();
         let mut tally = Tally::new(&expressions);
         let item = |n: usize| json!({"metadata": {"v": n}});
-        (0..GROUPS_MAX).for_each(|n| tally.add(&item(n), fixture::now()).unwrap());
-        tally.add(&item(5), fixture::now()).unwrap();
-        let error = tally.add(&item(GROUPS_MAX), fixture::now()).unwrap_err();
+        (0..GROUPS_MAX).for_each(|n| tally.add(&item(n), 1, fixture::now()).unwrap());
+        tally.add(&item(5), 1, fixture::now()).unwrap();
+        let error = tally.add(&item(GROUPS_MAX), 1, fixture::now()).unwrap_err();
         assert_eq!(
             (&error.details["limit_type"], &error.details["param_name"]),
             (&json!("groups"), &json!("aggregate.g.group_by"))

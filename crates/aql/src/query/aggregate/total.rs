@@ -14,12 +14,26 @@ pub(super) struct Total {
 }
 
 impl Total {
-    pub(super) fn add(&mut self, number: Num) {
-        self.count += 1;
+    /// Adds a number so many times.
+    pub(super) fn add(&mut self, number: Num, times: usize) {
+        self.count = self.count.saturating_add(times);
         match number {
             // INVARIANT: no whole number is beyond 2^64, so this cannot overflow before 2^63 of them.
-            Num::Whole(whole) => self.whole = self.whole.saturating_add(whole),
-            Num::Other(float) => add_exactly(&mut self.partials, float),
+            Num::Whole(whole) => {
+                let product = whole.saturating_mul(i128::try_from(times).unwrap_or(i128::MAX));
+                self.whole = self.whole.saturating_add(product);
+            }
+            // A product would be rounded; doubling is exact.
+            Num::Other(float) => {
+                let (mut doubled, mut bits) = (float, times);
+                while bits > 0 {
+                    if bits & 1 == 1 {
+                        add_exactly(&mut self.partials, doubled);
+                    }
+                    doubled *= 2.0;
+                    bits >>= 1;
+                }
+            }
         }
     }
 
@@ -100,7 +114,7 @@ mod tests {
 
     fn total(values: &[Value]) -> Total {
         let mut total = Total::default();
-        values.iter().for_each(|value| total.add(Num::of(value.as_number().unwrap())));
+        values.iter().for_each(|value| total.add(Num::of(value.as_number().unwrap()), 1));
         total
     }
 
@@ -127,6 +141,19 @@ mod tests {
                 if !values.is_empty() {
                     values.rotate_left(1);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn adding_many_times_is_adding_again_and_again() {
+        for value in [json!(3), json!(0.1), json!(-5e-324), json!(u64::MAX), json!(1.0e-300), json!(1e100)] {
+            for times in [0, 1, 2, 3, 10, 1000] {
+                let mut at_once = total(&[json!(0.3)]);
+                at_once.add(Num::of(value.as_number().unwrap()), times);
+                let one_by_one = total(&[vec![json!(0.3)], vec![value.clone(); times]].concat());
+                assert_eq!(at_once.sum(), one_by_one.sum(), "{value} {times} times");
+                assert_eq!(at_once.average(), one_by_one.average(), "{value} {times} times");
             }
         }
     }

@@ -158,8 +158,13 @@ impl Builder {
             withheld: self.withheld,
         };
         for (path, order) in self.default_sort {
-            match collection.target(&path, Use::Sort) {
-                Ok((target, _)) => collection.default_sort.push(sort::Key { target, order }),
+            // The id may decide a direction of its own, even one that nobody can name in a query.
+            let target = match collection.identity_target(&path) {
+                Some(target) => Ok(target),
+                None => collection.target(&path, Use::Sort).map(|(target, _)| target),
+            };
+            match target {
+                Ok(target) => collection.default_sort.push(sort::Key { target, order }),
                 Err(_) => faults.push(format!("the default sort names '{path}', which cannot be sorted by")),
             }
         }

@@ -19,7 +19,8 @@ pub enum Kind {
     Text,
     Number,
     Boolean,
-    /// A date-time in UTC, always written in the same precision, so that its text has the order of time.
+    /// A date-time in UTC, always written in microseconds ([`compute::time_text`]), so that its text has the order of
+    /// time.
     Time,
     List,
     Object,
@@ -270,6 +271,14 @@ impl Collection {
 }
 
 impl Frozen {
+    /// What the identity stands for, where the given path is its own.
+    fn identity_target(&self, given: &str) -> Option<Target> {
+        match &self.identity {
+            Identity::Field(path) if path.to_string() == given => Some(Target::Stored(path.clone())),
+            _ => None,
+        }
+    }
+
     fn target(&self, given: &str, wanted: Use) -> Result<(Target, Kind), Unusable> {
         if let Some(name) = given.strip_prefix(compute::PREFIX) {
             let found = self.computed.iter().find(|field| field.name() == name).ok_or(Unusable::Unknown)?;

@@ -20,7 +20,8 @@
 //! Equality and order are those of [`order`]: a missing field equals null, so `{"due": null}` holds for
 //! items without `due` and `{"due": {"ne": null}}` for those with a value. Nothing else about a missing field holds but
 //! `ne`, `nin` and `{"exists": false}`. `not` turns a filter's answer round, whatever the types were. Strings are
-//! compared by case. Arrays are compared as a whole; only `contains` looks into them.
+//! compared by case. Arrays are compared as a whole; only `contains` looks into them. A time may be given in any
+//! precision and means its instant; a date is the text that the times of its day begin with.
 
 mod read;
 
@@ -103,13 +104,18 @@ impl Filter {
         }
     }
 
+    /// Whether something is looked at that `wanted` holds for.
+    pub(super) fn any_target(&self, wanted: &impl Fn(&Target) -> bool) -> bool {
+        match self {
+            Self::All(all) | Self::Any(all) => all.iter().any(|filter| filter.any_target(wanted)),
+            Self::Not(filter) => filter.any_target(wanted),
+            Self::Where(condition) => wanted(&condition.target),
+        }
+    }
+
     /// Whether what is accepted changes with time.
     pub(super) fn is_timed(&self) -> bool {
-        match self {
-            Self::All(all) | Self::Any(all) => all.iter().any(Self::is_timed),
-            Self::Not(filter) => filter.is_timed(),
-            Self::Where(condition) => condition.target.stored().is_none(),
-        }
+        self.any_target(&|target| target.stored().is_none())
     }
 }
 
@@ -207,6 +213,32 @@ mod tests {
             (json!({"priority": 3, "or": [{"done": true}]}), false),
         ] {
             assert_eq!(holds(filter.clone(), &item), expected, "{filter}");
+        }
+    }
+
+    #[test]
+    fn a_time_in_another_precision_means_its_instant() {
+        let item = json!({"created_at": "2026-02-27T13:00:00.500000Z"});
+        for (test, expected) in [
+            (json!("2026-02-27T13:00:00.5Z"), true),
+            (json!("2026-02-27T13:00:00.500000000Z"), true),
+            (json!("2026-02-27T13:00:00.500000001Z"), false),
+            (json!("2026-02-27T13:00:00Z"), false),
+            (json!("2026-02-27"), false),
+            (json!({"gt": "2026-02-27T13:00:00Z"}), true),
+            (json!({"gte": "2026-02-27T13:00:00.5Z"}), true),
+            (json!({"gt": "2026-02-27T13:00:00.5Z"}), false),
+            (json!({"gte": "2026-02-27T13:00:00.5000001Z"}), false),
+            (json!({"gt": "2026-02-27T13:00:00.4999999Z"}), true),
+            (json!({"lt": "2026-02-27T13:00:00.5000001Z"}), true),
+            (json!({"lte": "2026-02-27T13:00:00.5000001Z"}), true),
+            (json!({"lt": "2026-02-27T13:00:00.5Z"}), false),
+            (json!({"ne": "2026-02-27T13:00:00.5000001Z"}), true),
+            (json!({"in": ["2026-02-27T13:00:00.5Z", "2020-01-01T00:00:00Z"]}), true),
+            (json!({"nin": ["2026-02-27T13:00:00.5Z", null]}), false),
+            (json!({"starts_with": "2026-02"}), true),
+        ] {
+            assert_eq!(holds(json!({"created_at": test}), &item), expected, "{test}");
         }
     }
 

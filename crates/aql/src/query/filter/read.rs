@@ -1,5 +1,6 @@
 //! Reading a filter: every key, operator and operand is checked before any item is looked at.
 
+use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::{Condition, Filter, Test};
@@ -8,7 +9,7 @@ use crate::{
     limits::Limit,
     query::{
         collection::{Collection, Kind, Use},
-        order, refuse,
+        compute, order, refuse,
     },
     validate::Format,
 };
@@ -120,7 +121,7 @@ impl Reader<'_> {
                 }
                 Ok(())
             }
-            value => add(Test::Eq(comparable(&place, kind, value)?)),
+            value => add(test_of_value(&place, kind, value)?),
         }
     }
 }
@@ -148,7 +149,7 @@ fn check_operators(place: &str, field: &str, operators: &Map<String, Value>) -> 
 fn test(place: &str, kind: Kind, operator: &str, operand: &Value) -> Result<Test, Error> {
     let place = format!("{place}.{operator}");
     let place = place.as_str();
-    Ok(match operator {
+    let test = match operator {
         "eq" => Test::Eq(comparable(place, kind, operand)?),
         "ne" => Test::Ne(comparable(place, kind, operand)?),
         "gt" => Test::Gt(bound(place, kind, operand)?),
@@ -164,7 +165,14 @@ fn test(place: &str, kind: Kind, operator: &str, operand: &Value) -> Result<Test
             other => return Err(Error::invalid_type(place, "boolean", other)),
         },
         other => return Err(refuse::unknown_key(place, other, &OPERATORS)),
-    })
+    };
+    Ok(if kind == Kind::Time { timed(test) } else { test })
+}
+
+/// A bare value is what the field has to equal.
+fn test_of_value(place: &str, kind: Kind, value: &Value) -> Result<Test, Error> {
+    let test = Test::Eq(comparable(place, kind, value)?);
+    Ok(if kind == Kind::Time { timed(test) } else { test })
 }
 
 /// A value that the field can equal: one of its kind, or null.
@@ -245,6 +253,50 @@ fn time(place: &str, kind: Kind, operand: &Value) -> Result<(), Error> {
         .with("param_name", place)
         .with("format", "date-time")
         .with("value", text.as_str()))
+}
+
+/// The same test in the one precision that times are written in, microseconds. What lies between two of them equals
+/// none and is compared by the one below it.
+fn timed(test: Test) -> Test {
+    let exact = |operand: &Value| match instant(operand) {
+        Some((text, true)) => Some(text.into()),
+        Some((_, false)) => None,
+        None => Some(operand.clone()),
+    };
+    let bound = |operand: Value| match instant(&operand) {
+        Some((text, exact)) => (Value::from(text), exact),
+        None => (operand, true),
+    };
+    match test {
+        Test::Eq(operand) => exact(&operand).map_or(Test::In(Vec::new()), Test::Eq),
+        Test::Ne(operand) => exact(&operand).map_or(Test::Nin(Vec::new()), Test::Ne),
+        Test::In(operands) => Test::In(sorted(operands.iter().filter_map(exact).collect())),
+        Test::Nin(operands) => Test::Nin(sorted(operands.iter().filter_map(exact).collect())),
+        Test::Gt(operand) => Test::Gt(bound(operand).0),
+        Test::Lte(operand) => Test::Lte(bound(operand).0),
+        Test::Gte(operand) => match bound(operand) {
+            (operand, true) => Test::Gte(operand),
+            (operand, false) => Test::Gt(operand),
+        },
+        Test::Lt(operand) => match bound(operand) {
+            (operand, true) => Test::Lt(operand),
+            (operand, false) => Test::Lte(operand),
+        },
+        other @ (Test::Contains(_) | Test::StartsWith(_) | Test::Exists(_)) => other,
+    }
+}
+
+fn sorted(mut values: Vec<Value>) -> Vec<Value> {
+    values.sort_by(order::compare);
+    values
+}
+
+/// A whole date-time in microseconds, cut, and whether it was one exactly.
+fn instant(operand: &Value) -> Option<(String, bool)> {
+    let time: Timestamp = operand.as_str()?.parse().ok()?;
+    let micros = compute::time_text(time);
+    let cut: Timestamp = micros.parse().ok()?;
+    Some((micros, cut == time))
 }
 
 fn unordered(place: &str, kind: Kind) -> Error {

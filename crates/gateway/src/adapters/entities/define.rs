@@ -3,10 +3,12 @@
 use aql::{
     category::Category,
     danger::DangerLevel,
-    define::{Answers, Operation, Param, Selection, Type},
+    define::{Answers, Operation, Param, Queried, Selection, Type},
     shared,
 };
 use serde_json::json;
+
+use crate::store::entities::collection;
 
 pub(super) const PRIORITY_DEFAULT: i64 = 5;
 pub(super) const ENTITY_TYPES: [&str; 4] = ["resource", "item", "config", "workflow"];
@@ -198,16 +200,33 @@ pub(super) fn get_entity() -> Operation {
         .example("Get an entity by id", json!({"entity_id": "0198c0de-0000-7000-8000-000000000000"}))
         .example("Get an entity by name", json!({"entity_name": "MyResource"}))
         .selection(selection(Answers::One))
+        .queried_if(collection::list(), Queried::Item)
 }
 
 pub(super) fn list_entities() -> Operation {
-    Operation::new(Category::Read, "list_entities", "List entities in the order they were created")
-        .param(entity_type())
-        .param(shared::first())
-        .param(shared::after())
-        .returns("EntityPage", "One page of entities")
-        .example("List the first items", json!({"entity_type": "item", "first": 10}))
-        .selection(selection(Answers::Collection))
+    Operation::new(
+        Category::Read,
+        "list_entities",
+        "List entities in the order they were created, or as asked",
+    )
+    .param(entity_type())
+    .returns("EntityPage", "One page of entities")
+    .example(
+        "The most urgent open items",
+        json!({
+            "entity_type": "item",
+            "filter": {"metadata.status": "open", "priority": {"gte": 7}},
+            "sort": {"field": "priority", "order": "desc"},
+            "fields": ["entity_id", "entity_name", "_computed.age_days"],
+            "first": 10
+        }),
+    )
+    .example(
+        "How many of each type",
+        json!({"aggregate": {"types": {"group_by": "entity_type", "count": true}}}),
+    )
+    .selection(selection(Answers::Collection))
+    .queried_if(collection::list(), Queried::Stored)
 }
 
 pub(super) fn search_entities() -> Operation {
@@ -220,15 +239,19 @@ pub(super) fn search_entities() -> Operation {
     Operation::new(
         Category::Read,
         "search_entities",
-        "Find entities by free text, best first; unlike list_entities it ranks",
+        "Find entities by free text, best first, equally good ones in the order of creation; unlike list_entities it \
+         ranks",
     )
     .param(query.required().length(1, 1000))
     .param(entity_type())
-    .param(shared::first())
-    .param(shared::after())
     .returns("EntityPage", "One page of entities, best first")
     .example("Find entities about reports", json!({"query": "quarterly report"}))
+    .example(
+        "Only those in use, with more than their names",
+        json!({"query": "report", "filter": {"metadata.status": "active"}, "fields": "standard", "first": 5}),
+    )
     .selection(selection(Answers::Search))
+    .queried_if(collection::search(), Queried::Stored)
 }
 
 pub(super) fn update_entity() -> Operation {

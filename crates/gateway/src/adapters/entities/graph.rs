@@ -4,7 +4,7 @@ use aql::{
     category::Category,
     define::{Answers, Operation, Param, Queried, Relationships, Selection, Type},
     error::Error,
-    query::{Answer, Collection, Kind, Order},
+    query::{Answer, Collection, Kind, Order, collection},
     response::Data,
     warning::{Severity, Warning},
 };
@@ -109,7 +109,7 @@ pub(super) fn query_relationships() -> Operation {
     let section = Param::new("section", "string", "A section").allowed(&SECTIONS);
     let include =
         Param::new("include", "array", "Which sections to answer, all if left out; root is always there");
-    let operation = Operation::new(
+    Operation::new(
         Category::Read,
         "query_relationships",
         "Follow relations from an entity, unlike list_entities and get_entity: what it leads to, what leads to it, and \
@@ -139,11 +139,8 @@ pub(super) fn query_relationships() -> Operation {
     .relationships(Relationships {
         types: PORTABLE.iter().map(|&name| name.to_owned()).collect(),
         max_depth: DEPTH_MAX,
-    });
-    match collection() {
-        Some(collection) => operation.queried(Queried::Stored(collection)),
-        None => operation,
-    }
+    })
+    .queried_if(collection(), Queried::Stored)
 }
 
 fn selection() -> Selection {
@@ -159,14 +156,14 @@ fn selection() -> Selection {
 
 /// The relations as a list to be paged: nearest first, and of equally near ones the oldest, so that a page stays where
 /// it is while others are added.
-fn collection() -> Option<Collection> {
+fn collection() -> Result<Collection, collection::Error> {
     let withheld = ["filter", "sort", "aggregate", "include_items", "include_total"];
     let builder = Collection::builder("query_relationships")
         .id(RELATION_ID)
         .distinct(RELATION_ID, Kind::Text)
         .field("depth", Kind::Number)
         .default_sort("depth", Order::Asc);
-    withheld.into_iter().fold(builder, |builder, control| builder.without(control)).build().ok()
+    withheld.into_iter().fold(builder, |builder, control| builder.without(control)).build()
 }
 
 /// Binds the operation to the store. It warns, so it makes its outcome itself.

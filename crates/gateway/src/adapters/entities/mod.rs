@@ -19,7 +19,7 @@ use aql::{
 use serde_json::{Map, Value, json};
 
 use self::{
-    record::{cursor, etag, page, read_cursor, version},
+    record::{etag, version},
     workflows::WORKFLOW,
 };
 use super::Operations;
@@ -29,7 +29,7 @@ use crate::{
     gate::Permitted,
     store::{
         self,
-        entities::{Created, Deleted, Entity, EntityStore, NewEntity, Updated},
+        entities::{Created, Deleted, Entity, EntityStore, Find, NewEntity, Updated, collection},
     },
 };
 
@@ -46,7 +46,7 @@ pub fn operations(store: &EntityStore, executions: &Executions) -> Operations {
     add(&mut operations, store, define::create_entity(), create);
     add(&mut operations, store, define::get_entity(), get);
     add(&mut operations, store, define::list_entities(), list);
-    add(&mut operations, store, define::search_entities(), search);
+    add(&mut operations, store, define::search_entities(), list);
     add(&mut operations, store, define::update_entity(), update);
     add(&mut operations, store, define::delete_entity(), delete);
     add(&mut operations, store, define::create_relation(), relations::create);
@@ -115,11 +115,6 @@ impl Params {
             _ => None,
         }
     }
-
-    fn page_size(&self) -> usize {
-        let first = self.0.get("first").and_then(Value::as_f64);
-        first.map_or(shared::PAGE_DEFAULT, |first| (first as usize).min(shared::PAGE_MAX))
-    }
 }
 
 fn new_id() -> String {
@@ -184,8 +179,18 @@ async fn create(store: EntityStore, mut params: Params, context: Context) -> Res
     }
 }
 
-async fn get(store: EntityStore, params: Params, _context: Context) -> Result<Value, Error> {
-    find(&store, &params, "get_entity").await.map(record::entity)
+async fn get(store: EntityStore, params: Params, context: Context) -> Result<Value, Error> {
+    let entity = find(&store, &params, "get_entity").await?;
+    let counts = context.query.is_some_and(|query| query.computes(collection::RELATION_COUNT));
+    let relations = match counts {
+        true => Some(store.count_relations(&entity.id).await.map_err(store_error)?),
+        false => None,
+    };
+    let mut entity = record::entity(entity);
+    if let (Value::Object(entity), Some(relations)) = (&mut entity, relations) {
+        entity.insert(collection::RELATIONS.to_owned(), relations.into());
+    }
+    Ok(entity)
 }
 
 /// The entity of this id, or of this name and type where names are not enough.
@@ -219,27 +224,13 @@ fn not_found(id: &str) -> Error {
     Error::not_found_resource("entity", id).hint("Find entities with list_entities or search_entities.")
 }
 
-async fn list(store: EntityStore, params: Params, _context: Context) -> Result<Value, Error> {
-    let after = params.text("after").map(read_cursor::<String>).transpose()?;
-    let entity_type = params.text("entity_type");
-    let is_first = after.is_none();
-    let found = store.list(entity_type, after, params.page_size()).await.map_err(store_error)?;
-    let cursors = found.items.iter().map(|entity| cursor(&entity.id)).collect();
-    let items = found.items.into_iter().map(record::entity).collect();
-    Ok(page(items, cursors, found.has_next, is_first))
-}
-
-async fn search(store: EntityStore, params: Params, _context: Context) -> Result<Value, Error> {
-    let after = params.text("after").map(read_cursor).transpose()?;
-    let query = params.required("query");
-    let is_first = after.is_none();
-    let found = store
-        .search(&query, params.text("entity_type"), after, params.page_size())
-        .await
-        .map_err(store_error)?;
-    let cursors = found.items.iter().map(|(_, position)| cursor(position)).collect();
-    let items = found.items.into_iter().map(|(entity, _)| record::entity(entity)).collect();
-    Ok(page(items, cursors, found.has_next, is_first))
+/// The queried part of all entities, or of those that words find.
+async fn list(store: EntityStore, params: Params, context: Context) -> Result<Value, Error> {
+    let Some(query) = context.query else { return Err(Error::internal("the list has no query")) };
+    let text = |name: &str| params.text(name).map(str::to_owned);
+    let find = Find { entity_type: text("entity_type"), words: text("query") };
+    let answer = store.query(query, find, context.now).await.map_err(store_error)??;
+    Ok(answer.into_value())
 }
 
 async fn update(store: EntityStore, mut params: Params, context: Context) -> Result<Value, Error> {

@@ -1,23 +1,10 @@
 //! Entities and relations as JSON, and what stands for a place in a list of them.
 
-use std::str::FromStr;
-
-use aql::error::{Code, Error};
-use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use aql::query::compute::time_text;
 use serde_json::{Map, Value, json};
 
+pub(super) use crate::store::entities::json::{entity, etag};
 use crate::store::entities::{Entity, Relation};
-
-/// The whole entity.
-pub(super) fn entity(entity: Entity) -> Value {
-    let mut fields = changeable(&entity);
-    fields.insert("entity_id".to_owned(), entity.id.into());
-    fields.insert("entity_type".to_owned(), entity.entity_type.into());
-    fields.insert("created_at".to_owned(), entity.created_at.to_string().into());
-    fields.insert("updated_at".to_owned(), entity.updated_at.to_string().into());
-    fields.insert("_etag".to_owned(), etag(entity.version).into());
-    Value::Object(fields)
-}
 
 /// What an UPDATE's `input` merges into.
 pub(super) fn changeable(entity: &Entity) -> Map<String, Value> {
@@ -40,7 +27,7 @@ pub(super) fn relation(relation: Relation) -> Value {
         "from_entity_id": relation.from_id,
         "to_entity_id": relation.to_id,
         "relationship": relation.relationship,
-        "created_at": relation.created_at.to_string(),
+        "created_at": time_text(relation.created_at),
     });
     if let (Value::Object(value), Some(metadata)) = (&mut value, relation.metadata) {
         value.insert("metadata".to_owned(), Value::Object(metadata));
@@ -58,39 +45,7 @@ pub(super) fn integer(value: Option<&Value>) -> Option<i64> {
     value.as_i64().or_else(|| value.as_f64().map(|number| number as i64))
 }
 
-/// The `_etag` of a version.
-pub(super) fn etag(version: u64) -> String {
-    format!("v{version}")
-}
-
 /// The version an `_etag` stands for; what is none stands for a version that no entity has.
 pub(super) fn version(etag: &str) -> u64 {
     etag.strip_prefix('v').and_then(|number| number.parse().ok()).unwrap_or(u64::MAX)
-}
-
-/// An opaque cursor behind a place in a list.
-pub(super) fn cursor(place: &impl ToString) -> String {
-    BASE64_URL_SAFE_NO_PAD.encode(place.to_string())
-}
-
-pub(super) fn read_cursor<T: FromStr>(cursor: &str) -> Result<T, Error> {
-    let decoded = BASE64_URL_SAFE_NO_PAD.decode(cursor).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    decoded.and_then(|place| place.parse().ok()).ok_or_else(|| {
-        Error::new(
-            Code::InvalidCursor,
-            "Parameter 'after' is no cursor. Expected: the endCursor of the page before",
-        )
-        .with("param_name", "after")
-        .hint("Start again without 'after'.")
-    })
-}
-
-/// A page of a list, in the connection style.
-pub(super) fn page(items: Vec<Value>, cursors: Vec<String>, has_next: bool, is_first: bool) -> Value {
-    let mut info = json!({"hasNextPage": has_next, "hasPreviousPage": !is_first});
-    if let (Value::Object(info), Some(first), Some(last)) = (&mut info, cursors.first(), cursors.last()) {
-        info.insert("startCursor".to_owned(), first.as_str().into());
-        info.insert("endCursor".to_owned(), last.as_str().into());
-    }
-    json!({"items": items, "pageInfo": info})
 }

@@ -9,7 +9,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "[entities]\n'a/b~c' = 1",
         "2:1: 'entities.a/b~c' is not a known key",
-        "the keys of 'entities' are 'enabled'",
+        "the keys of 'entities' are 'enabled', 'index'",
     ),
     (
         "zzz = 1",
@@ -63,6 +63,34 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("[store]\ndata = ''", "2:8: the path is empty", ""),
     ("[store]\ndata = '~bob/x'", "2:8: '~bob/x' names the home of another user", "write the whole path"),
     ("[store]\ndata = \"a\\u0000b\"", "2:8: the path 'a\\u{0}b' holds a null character", ""),
+    // indexes
+    (
+        "[entities]\nindex = ['metadata.a', 'priority']",
+        "2:24: 'priority' is not a path within 'metadata'",
+        "write the keys with dots between, as in 'metadata.owner.team'",
+    ),
+    (
+        "[entities]\nindex = ['metadata']",
+        "2:10: 'metadata' is not a path within 'metadata'",
+        "write the keys",
+    ),
+    ("[entities]\nindex = ['metadata..a']", "2:10: 'metadata..a' has an empty step", "write the keys"),
+    ("[entities]\nindex = ['metadata.']", "2:10: 'metadata.' has an empty step", "write the keys"),
+    (
+        "[entities]\nindex = ['metadata.1.2.3.4.5.6.7.8.9.a.b.c.d.e.f.g']",
+        "2:10: 'metadata.1.2.3.4.5.6.7.8.9.a.b.c.d.e.f.g' has more than 16 steps",
+        "write the keys",
+    ),
+    (
+        "[entities]\nindex = [\"metadata.a\\u0000\"]",
+        "2:10: 'metadata.a\\u{0}' holds a control character",
+        "write the keys",
+    ),
+    (
+        "[entities]\nindex = ['metadata.a', 'metadata.b', 'metadata.a']",
+        "2:38: 'metadata.a' is listed twice",
+        "list each path once",
+    ),
     // safety
     ("[safety]\ndeny = ['a', '']", "2:14: the pattern is empty", "write an operation's name"),
     (
@@ -90,6 +118,17 @@ fn each_mistake_has_its_place_its_sentence_and_its_help() {
         assert!(text.get(error.span().unwrap()).is_some(), "{text}");
         assert!(!error.message().contains(['`', '\n']), "{error}");
     }
+}
+
+#[test]
+fn indexes_are_bounded() {
+    let listed = |count: usize| {
+        let paths: Vec<String> = (0..count).map(|number| format!("'metadata.p{number}'")).collect();
+        load_text(format!("[entities]\nindex = [{}]", paths.join(", ")))
+    };
+    assert_eq!(listed(16).unwrap().entities.index.len(), 16);
+    let error = listed(17).unwrap_err();
+    assert!(error.to_string().ends_with("more than 16 paths are listed"), "{error}");
 }
 
 const HASH: &str = "2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e90";

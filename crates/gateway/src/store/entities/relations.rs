@@ -66,6 +66,22 @@ impl EntityStore {
             .await
     }
 
+    /// How many relations there are from and to the entity.
+    pub async fn count_relations(&self, entity_id: &str) -> Result<u64, Error> {
+        let id = entity_id.to_owned();
+        self.database
+            .read(move |connection| {
+                let count: i64 = connection
+                    .prepare_cached(
+                        "SELECT (SELECT count(*) FROM relations WHERE from_id = ?1)
+                             + (SELECT count(*) FROM relations WHERE to_id = ?1 AND from_id <> ?1)",
+                    )?
+                    .query_row([id], |row| row.get(0))?;
+                Ok(u64::try_from(count).unwrap_or_default())
+            })
+            .await
+    }
+
     /// The relations from or to the entity, oldest first, at most a thousand.
     pub async fn relations_of(&self, entity_id: &str) -> Result<Vec<Relation>, Error> {
         let id = entity_id.to_owned();

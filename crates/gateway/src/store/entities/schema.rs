@@ -4,7 +4,8 @@ use crate::store::migrations::Schema;
 
 pub(super) const FILE: &str = "entities.db";
 
-pub(super) const SCHEMA: Schema = Schema { application_id: i32::from_be_bytes(*b"AqEn"), steps: &[FORMAT_1] };
+pub(super) const SCHEMA: Schema =
+    Schema { application_id: i32::from_be_bytes(*b"AqEn"), steps: &[FORMAT_1, FORMAT_2] };
 
 /// Times are microseconds since 1970, `tags` and `metadata` are JSON.
 ///
@@ -49,4 +50,12 @@ CREATE VIRTUAL TABLE entities_text USING fts5(
     content = '', contentless_delete = 1,
     tokenize = 'unicode61 remove_diacritics 2'
 );
+";
+
+/// What lists are sorted by, each with the id that decides between equals.
+const FORMAT_2: &str = "
+CREATE INDEX entities_by_priority ON entities (priority, id);
+CREATE INDEX entities_by_creation ON entities (created_at, id);
+CREATE INDEX entities_by_update ON entities (updated_at, id);
+CREATE INDEX entities_by_name ON entities (name, id);
 ";

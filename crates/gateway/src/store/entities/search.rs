@@ -97,14 +97,18 @@ impl EntityStore {
 
 /// The query in the language of the text index: each term quoted, so that nothing in it is an operator.
 fn expression(query: &str) -> String {
+    quoted_terms(query).join(" OR ")
+}
+
+/// The different words and phrases of a query, each quoted for the text index.
+pub(super) fn quoted_terms(query: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let terms: Vec<String> = terms(query)
+    terms(query)
         .filter(|term| seen.insert(*term))
         .take(QUERY_TERMS_MAX)
         // SQLite would end the expression at a NUL.
         .map(|term| format!("\"{}\"", separated(&term.replace(['\0', '"'], " "))))
-        .collect();
-    terms.join(" OR ")
+        .collect()
 }
 
 /// The phrases between pairs of quotes and the words outside. An unpaired quote is no quote.

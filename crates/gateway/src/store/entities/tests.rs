@@ -12,7 +12,9 @@ use super::*;
 mod graphs;
 mod lifecycle;
 mod opening;
+mod querying;
 mod relating;
+mod scoring;
 mod searching;
 mod sharing;
 mod space;
@@ -29,7 +31,7 @@ fn fixture() -> Fixture {
 
 fn fixture_with(options: Options) -> Fixture {
     let dir = tempfile::tempdir().unwrap();
-    let store = EntityStore::open(dir.path(), options).unwrap();
+    let store = EntityStore::open(dir.path(), options, &[]).unwrap();
     Fixture { store, dir }
 }
 

@@ -17,31 +17,19 @@ impl EntityStore {
         id: String,
         dry_run: bool,
     ) -> Result<Created, Error> {
-        let now = storable(now);
-        let NewEntity { entity_type, name, description, priority, tags, metadata } = new;
-        let (created_at, updated_at, version) = (now, now, 1);
-        let entity = Entity {
-            id,
-            entity_type,
-            name,
-            description,
-            priority,
-            tags,
-            metadata,
-            created_at,
-            updated_at,
-            version,
-        };
-        // Made here and not on the writer thread, which everyone waits for.
-        let (encoded, words) = (Encoded::of(&entity)?, Words::of(&entity));
+        let prepared = Prepared::of(new, now, id)?;
+        let effect = Effect { dry_run, ..Effect::default() };
+        self.database.write(effect, move |connection| prepared.create(connection)).await
+    }
+
+    /// Creates many entities in one transaction, which costs far less for each than creating them one by one. Those
+    /// whose name is taken are told, and keep none of the others from being created.
+    pub async fn create_all(&self, new: Vec<(NewEntity, Timestamp, String)>) -> Result<Vec<Created>, Error> {
+        let prepared: Vec<Prepared> =
+            new.into_iter().map(|(new, now, id)| Prepared::of(new, now, id)).collect::<Result<_, _>>()?;
         self.database
-            .write(Effect { dry_run, ..Effect::default() }, move |connection| {
-                if let Some(existing_id) = holder_of_name(connection, &entity)? {
-                    return Ok(Created::Duplicate { existing_id });
-                }
-                let row = insert(connection, &entity, &encoded)?;
-                words.insert(connection, row)?;
-                Ok(Created::Entity(entity.clone()))
+            .write(Effect::default(), move |connection| {
+                prepared.iter().map(|prepared| prepared.create(connection)).collect()
             })
             .await
     }
@@ -111,6 +99,42 @@ impl EntityStore {
                 Ok(Deleted::Entity { entity, relations_removed })
             })
             .await
+    }
+}
+
+/// An entity to be created, made ready off the writer thread, which everyone waits for.
+struct Prepared {
+    entity: Entity,
+    encoded: Encoded,
+    words: Words,
+}
+
+impl Prepared {
+    fn of(new: NewEntity, now: Timestamp, id: String) -> Result<Self, Error> {
+        let NewEntity { entity_type, name, description, priority, tags, metadata } = new;
+        let (created_at, updated_at, version) = (storable(now), storable(now), 1);
+        let entity = Entity {
+            id,
+            entity_type,
+            name,
+            description,
+            priority,
+            tags,
+            metadata,
+            created_at,
+            updated_at,
+            version,
+        };
+        Ok(Self { encoded: Encoded::of(&entity)?, words: Words::of(&entity), entity })
+    }
+
+    fn create(&self, connection: &Connection) -> Result<Created, Error> {
+        if let Some(existing_id) = holder_of_name(connection, &self.entity)? {
+            return Ok(Created::Duplicate { existing_id });
+        }
+        let row = insert(connection, &self.entity, &self.encoded)?;
+        self.words.insert(connection, row)?;
+        Ok(Created::Entity(self.entity.clone()))
     }
 }
 

@@ -201,7 +201,7 @@ async fn closing_finishes_what_was_queued_and_refuses_the_rest() {
     assert_eq!(f.store.get(&id(1)).await, Err(Error::Closed));
     assert_eq!(f.store.delete(&id(1), None, false).await, Err(Error::Closed));
 
-    let store = EntityStore::open(f.dir.path(), Options::default()).unwrap();
+    let store = EntityStore::open(f.dir.path(), Options::default(), &[]).unwrap();
     assert_eq!(store.list(None, None, 1000).await.unwrap().items.len(), 100);
 }
 
@@ -214,4 +214,15 @@ async fn a_panicking_change_harms_nobody_else() {
     assert_eq!(outcome, Err(Error::Io));
     assert_eq!(f.dump(), before);
     f.add(2, new("note", "two")).await;
+}
+
+#[tokio::test]
+async fn many_are_created_at_once_and_a_taken_name_spoils_none_of_the_others() {
+    let f = fixture();
+    let all =
+        ["a", "b", "a", "c"].iter().enumerate().map(|(number, name)| (new("note", name), at(0), id(number)));
+    let created = f.store.create_all(all.collect()).await.unwrap();
+    assert!(matches!(&created[2], Created::Duplicate { existing_id } if *existing_id == id(0)));
+    assert_eq!(created.iter().filter(|one| matches!(one, Created::Entity(_))).count(), 3);
+    assert_eq!(f.store.get(&id(3)).await.unwrap().unwrap().name, "c");
 }

@@ -5,7 +5,7 @@ use std::fs;
 use super::*;
 
 fn refused(dir: &Path) -> Error {
-    match EntityStore::open(dir, Options::default()) {
+    match EntityStore::open(dir, Options::default(), &[]) {
         Err(error) => error,
         Ok(_) => panic!("it was opened"),
     }
@@ -24,7 +24,7 @@ async fn closed() -> (TempDir, std::path::PathBuf) {
 async fn a_store_is_opened_again_with_what_it_held() {
     let (dir, _) = closed().await;
     for _ in 0..2 {
-        let store = EntityStore::open(dir.path(), Options::default()).unwrap();
+        let store = EntityStore::open(dir.path(), Options::default(), &[]).unwrap();
         assert_eq!(store.find_by_name("one", None).await.unwrap().len(), 1);
     }
 }
@@ -77,7 +77,7 @@ async fn what_is_no_store_is_damaged_and_left_untouched() {
         assert!(fs::read(&path).unwrap() == bytes, "{what} was changed");
     }
     fs::write(&path, sound).unwrap();
-    assert!(EntityStore::open(dir.path(), Options::default()).is_ok());
+    assert!(EntityStore::open(dir.path(), Options::default(), &[]).is_ok());
 }
 
 #[test]
@@ -124,12 +124,36 @@ fn everyone_who_opens_a_fresh_directory_at_once_succeeds() {
         let dir = outer.path().join("fresh");
         let start = std::sync::Barrier::new(8);
         std::thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
+            for number in 0..8 {
+                let (dir, start) = (&dir, &start);
+                scope.spawn(move || {
                     start.wait();
-                    EntityStore::open(&dir, Options::default()).map(drop).unwrap();
+                    // Some with other indexes than the rest.
+                    let index = [format!("metadata.{}", number % 3), "metadata.common".to_owned()];
+                    EntityStore::open(dir, Options::default(), &index).map(drop).unwrap();
                 });
             }
         });
     }
+}
+
+#[tokio::test]
+async fn a_file_of_the_first_format_keeps_what_it_held() {
+    let dir = tempfile::tempdir().unwrap();
+    let connection = Connection::open(dir.path().join(schema::FILE)).unwrap();
+    connection.execute_batch(schema::SCHEMA.steps[0]).unwrap();
+    connection.pragma_update(None, "application_id", schema::SCHEMA.application_id).unwrap();
+    connection.pragma_update(None, "user_version", 1).unwrap();
+    connection
+        .execute_batch(
+            "INSERT INTO entities VALUES (1, 'a', 'note', 'one', 5, 1, 0, 0, '', NULL, '{\"x\": 7}');
+             INSERT INTO entities_text (rowid, name, tags, description, metadata) VALUES (1, 'one', '', '', '7');",
+        )
+        .unwrap();
+    drop(connection);
+    let store = EntityStore::open(dir.path(), Options::default(), &["metadata.x".to_owned()]).unwrap();
+    let given = json!({"filter": {"metadata.x": 7}, "sort": {"field": "updated_at"}});
+    let query = super::querying::read(&given, &super::super::collection::list().unwrap());
+    let answer = store.query(query, Find::default(), at(0)).await.unwrap().unwrap().into_value();
+    assert_eq!(answer["items"][0]["created_at"], "1970-01-01T00:00:00.000000Z");
 }

@@ -14,7 +14,7 @@ fn impatient(dir: &Path) -> EntityStore {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_stores_on_one_directory_lose_nothing() {
     let f = fixture();
-    let second = EntityStore::open(f.dir.path(), Options::default()).unwrap();
+    let second = EntityStore::open(f.dir.path(), Options::default(), &[]).unwrap();
     let tasks: Vec<_> = (0..8)
         .map(|writer| {
             let store = if writer % 2 == 0 { f.store.clone() } else { second.clone() };
@@ -47,7 +47,7 @@ async fn two_stores_on_one_directory_lose_nothing() {
 #[tokio::test]
 async fn a_name_is_unique_across_stores() {
     let f = fixture();
-    let second = EntityStore::open(f.dir.path(), Options::default()).unwrap();
+    let second = EntityStore::open(f.dir.path(), Options::default(), &[]).unwrap();
     f.add(1, new("note", "one")).await;
     let again = second.create(new("note", "one"), at(0), id(2), false).await.unwrap();
     assert_eq!(again, Created::Duplicate { existing_id: id(1) });

@@ -63,7 +63,8 @@ async fn a_raised_cap_makes_room() {
     let f = capped();
     let stored = fill(&f, 10_000).await;
     f.store.close().await;
-    let store = EntityStore::open(f.dir.path(), Options { max_database_bytes: Some(2 * CAP_BYTES) }).unwrap();
+    let store =
+        EntityStore::open(f.dir.path(), Options { max_database_bytes: Some(2 * CAP_BYTES) }, &[]).unwrap();
     let created = store.create(sized(stored, 10_000), at(0), id(stored), false).await;
     assert!(matches!(created, Ok(Created::Entity(_))), "{created:?}");
 }
@@ -73,7 +74,7 @@ async fn a_cap_below_the_present_size_still_opens() {
     let f = fixture();
     f.add(1, sized(1, 100_000)).await;
     f.store.close().await;
-    let store = EntityStore::open(f.dir.path(), Options { max_database_bytes: Some(1) }).unwrap();
+    let store = EntityStore::open(f.dir.path(), Options { max_database_bytes: Some(1) }, &[]).unwrap();
     assert_eq!(store.create(sized(2, 100_000), at(0), id(2), false).await, Err(Error::Full));
     assert!(store.get(&id(1)).await.unwrap().is_some());
     assert!(matches!(store.delete(&id(1), None, false).await, Ok(Deleted::Entity { .. })));

@@ -56,7 +56,7 @@ async fn a_damaged_document_is_an_error_where_it_is_needed() {
 #[tokio::test]
 async fn another_kind_of_file_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    crate::store::EntityStore::open(dir.path(), Options::default()).unwrap().close().await;
+    crate::store::EntityStore::open(dir.path(), Options::default(), &[]).unwrap().close().await;
     std::fs::rename(dir.path().join("entities.db"), dir.path().join(schema::FILE)).unwrap();
     assert_eq!(ExecutionStore::open(dir.path(), Options::default()).err(), Some(Error::Damaged));
 }

@@ -15,9 +15,13 @@
 //! [`SORT_TEXT_CHARS_MAX`] characters, of an array or an object only that it is one. What is the same by then is
 //! ordered by id.
 
+mod encode;
+
 use std::{borrow::Cow, cmp::Ordering};
 
 use serde_json::{Map, Number, Value};
+
+pub use self::encode::{Type, key_in};
 
 /// Sorting does not look further into a string than this.
 pub const SORT_TEXT_CHARS_MAX: usize = 256;
