@@ -76,6 +76,27 @@ impl Warning {
             .with("threshold_ms", threshold_ms)
     }
 
+    /// A notice that an answer is not the whole; how much there is may not be known.
+    #[must_use]
+    pub fn truncated(
+        field: &str,
+        original_count: Option<usize>,
+        truncated_count: usize,
+        limit: usize,
+    ) -> Self {
+        let lost_most = original_count.is_none_or(|original| truncated_count.saturating_mul(2) < original);
+        let severity = if lost_most { Severity::Medium } else { Severity::Low };
+        let message = format!("Response truncated to {truncated_count} items");
+        let warning = Self::new("VALIDATION_TRUNCATED_WARNING", message, severity)
+            .with("field", field)
+            .with("truncated_count", truncated_count)
+            .with("limit", limit);
+        match original_count {
+            Some(original) => warning.with("original_count", original),
+            None => warning,
+        }
+    }
+
     /// Sets a deprecation's severity for the day it is shown: high within thirty days of removal.
     #[must_use]
     pub fn dated(mut self, today: jiff::civil::Date) -> Self {
@@ -169,6 +190,17 @@ mod tests {
             assert_eq!(warning.message, format!("Operation took {duration}ms (threshold: 1000ms)"));
             assert_eq!(warning.details["operation"], "list_items");
         }
+    }
+
+    /// LREQ-WARN-06
+    #[test]
+    fn what_is_left_out_is_told_the_louder_the_more_it_is() {
+        let cut = |original, kept| Warning::truncated("items", original, kept, 100);
+        assert_eq!(cut(Some(1523), 100).message, "Response truncated to 100 items");
+        assert_eq!(cut(Some(1523), 100).details["original_count"], 1523);
+        assert_eq!(cut(Some(1523), 100).severity, Severity::Medium);
+        assert_eq!(cut(Some(150), 100).severity, Severity::Low);
+        assert_eq!(cut(None, 100).severity, Severity::Medium);
     }
 
     /// LREQ-WARN-05

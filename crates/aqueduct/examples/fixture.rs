@@ -143,7 +143,7 @@ struct Many {
 fn things(made: u64, asked: &Many) -> Value {
     let note = "n".repeat(asked.note_bytes.unwrap_or(1));
     let thing = |n: u64| {
-        json!({"id": n, "title": format!("Thing {n}"), "state": if n % 3 == 0 { "open" } else { "closed" },
+        json!({"id": n, "title": format!("Thing {n}"), "state": if n.is_multiple_of(3) { "open" } else { "closed" },
                "note": note, "author": {"login": format!("user{}", n % 2)}})
     };
     json!({"made": made, "things": (1..=asked.count).map(thing).collect::<Vec<_>>()})

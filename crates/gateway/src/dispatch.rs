@@ -29,7 +29,7 @@ pub struct Context {
     pub now: jiff::Timestamp,
     pub progress: Progress,
     /// What is to be answered of the operation's collection, where it has one and the handler does that itself.
-    pub query: Option<Query>,
+    pub query: Option<Box<Query>>,
 }
 
 /// A call under way.

@@ -168,7 +168,7 @@ impl Flow<'_> {
             Some(page) => page?,
             None => {
                 let (gateway, session) = (Arc::clone(self.gateway), Arc::clone(self.session));
-                let (query, progress) = (shaping.query().cloned(), self.progress.clone());
+                let (query, progress) = (shaping.query(), self.progress.clone());
                 let context = Context { gateway, session, now, progress, query };
                 let outcome = dispatch::run(self.surface, permitted, context).await?;
                 warnings.extend(outcome.warnings);

@@ -27,7 +27,7 @@ pub(crate) struct Shaping {
 enum Asked {
     Nothing,
     /// Given to the handler, which answers it.
-    Handler(Query),
+    Handler(Box<Query>),
     /// Run over the list that the handler returns.
     Returned(Returned),
 }
@@ -55,7 +55,7 @@ impl Shaping {
         let Some(selection) = permitted.operation().selection() else { return Ok(shaping) };
         let (chosen, warning) = choose(selection, &fields)?;
         if let Asked::Handler(query) = shaping.query {
-            shaping.query = Asked::Handler(query.computing(&chosen.to_value()));
+            shaping.query = Asked::Handler(Box::new(query.computing(&chosen.to_value())));
         }
         shaping.chosen = Some(chosen);
         shaping.warnings.extend(warning);
@@ -71,7 +71,7 @@ impl Shaping {
         if !matches!(queried, Queried::Returned(_)) {
             let query = query?;
             take_controls(permitted);
-            return Ok(Asked::Handler(query));
+            return Ok(Asked::Handler(Box::new(query)));
         }
         // A cursor can only be opened once the list that it was made for is there.
         if let Err(error) = query
@@ -88,9 +88,9 @@ impl Shaping {
     }
 
     /// The query that the handler has to answer.
-    pub(crate) fn query(&self) -> Option<&Query> {
+    pub(crate) fn query(&self) -> Option<Box<Query>> {
         match &self.query {
-            Asked::Handler(query) => Some(query),
+            Asked::Handler(query) => Some(query.clone()),
             Asked::Nothing | Asked::Returned(_) => None,
         }
     }

@@ -148,7 +148,7 @@ fn a_view_shows_what_applies() {
     let common = |status: &str, attempt: u32| {
         json!({
             "execution_id": "x1", "operation": "execute_job", "status": status, "attempt": attempt,
-            "created_at": "2027-01-15T08:00:00Z",
+            "created_at": "2027-01-15T08:00:00.000000Z",
         })
     };
     let with = |mut base: Value, more: Value| {
@@ -157,20 +157,23 @@ fn a_view_shows_what_applies() {
     };
     assert_eq!(execution.view(), common("pending", 1));
     let running = execution.apply(Command::Start, at(1)).unwrap();
-    let began = json!({"started_at": "2027-01-15T08:00:01Z"});
+    let began = json!({"started_at": "2027-01-15T08:00:01.000000Z"});
     assert_eq!(running.view(), with(common("running", 1), began.clone()));
     let report = Progress::new(Some(50.0), Some((5, 10)), Some("halfway".into())).unwrap();
     let halfway = running.apply(Command::Progress(report), at(2)).unwrap();
     let progress = json!({"percentage": 50, "current": 5, "total": 10, "message": "halfway"});
     assert_eq!(halfway.view()["progress"], progress);
-    let over = json!({"started_at": began["started_at"], "finished_at": "2027-01-15T08:00:03Z"});
+    let over = json!({"started_at": began["started_at"], "finished_at": "2027-01-15T08:00:03.000000Z"});
     let completed = running.apply(Command::Complete(Value::Null), at(3)).unwrap();
     assert_eq!(completed.view(), with(with(common("completed", 1), over.clone()), json!({"result": null})));
     let failed = running.apply(Command::Fail(boom()), at(3)).unwrap();
     let error = json!({"error": {"code": "INTERNAL_ERROR", "message": "Internal error: boom"}});
     assert_eq!(failed.view(), with(with(common("failed", 1), over), error));
     let again = failed.apply(Command::Retry, at(9)).unwrap();
-    assert_eq!(again.view(), with(common("running", 2), json!({"started_at": "2027-01-15T08:00:09Z"})));
+    assert_eq!(
+        again.view(),
+        with(common("running", 2), json!({"started_at": "2027-01-15T08:00:09.000000Z"}))
+    );
 }
 
 /// REQ-LIFE-08

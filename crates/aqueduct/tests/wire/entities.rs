@@ -290,7 +290,7 @@ fn lists_come_in_pages_and_searches_by_rank() {
         assert_eq!(client.read("search_entities", json!({"query": hostile}))["success"], true, "{hostile}");
     }
     for cursor in ["nonsense", "", "AAAA", "////"] {
-        let page = client.read("search_entities", json!({"query": "item", "after": cursor}));
+        let page = client.read("search_entities", json!({"query": "item", "first": 5, "after": cursor}));
         assert_eq!(page["error"]["code"], "VALIDATION_INVALID_CURSOR", "{cursor}");
     }
 }

@@ -169,7 +169,8 @@ fn retry_execution() -> Operation {
     Operation::new(
         Category::Execute,
         "retry_execution",
-        "Run a failed execution again, from the step that failed: failed becomes running",
+        "Run a failed execution again, from the step that failed: failed becomes running; called 'retry' because \
+         'execute' would begin a new one",
     )
     .param(execution_id())
     .param(wait_seconds(10))

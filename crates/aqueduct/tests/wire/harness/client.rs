@@ -86,7 +86,9 @@ impl Client {
             let meta = params.as_object_mut().unwrap().entry("_meta").or_insert_with(|| json!({}));
             let Value::Object(extra) = stateless_meta() else { unreachable!() };
             let meta = meta.as_object_mut().unwrap();
-            extra.into_iter().for_each(|(key, value)| drop(meta.entry(key).or_insert(value)));
+            for (key, value) in extra {
+                meta.entry(key).or_insert(value);
+            }
         }
         json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
     }

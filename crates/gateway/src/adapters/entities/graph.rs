@@ -6,7 +6,7 @@ use aql::{
     error::Error,
     query::{Answer, Collection, Kind, Order, collection},
     response::Data,
-    warning::{Severity, Warning},
+    warning::Warning,
 };
 use serde_json::{Map, Value, json};
 
@@ -336,18 +336,13 @@ impl<'a> Drawing<'a> {
     }
 }
 
+/// What was walked is all that is known; a smaller depth, one direction or one relationship shows the rest.
 fn truncated(cut: Cut) -> Warning {
     let (what, most) = match cut {
-        Cut::Nodes => ("entities", NODES_MAX),
-        Cut::Edges => ("relations", EDGES_MAX),
+        Cut::Nodes => ("graph.nodes", NODES_MAX),
+        Cut::Edges => ("graph.edges", EDGES_MAX),
     };
-    let message = format!(
-        "There are more than {most} {what} around this entity, and those beyond are left out; ask with a smaller \
-         depth, one direction or one relationship"
-    );
-    Warning::new("RELATIONSHIPS_TRUNCATED_WARNING", message, Severity::High)
-        .with("limit_type", what)
-        .with("limit_value", most)
+    Warning::truncated(what, None, most, most)
 }
 
 #[cfg(test)]
@@ -396,7 +391,7 @@ mod tests {
         assert!(carried.into_iter().all(|key| !key.starts_with('_')));
         for cut in [Cut::Nodes, Cut::Edges] {
             let warning = truncated(cut);
-            assert!(warning.message.contains(&warning.details["limit_value"].to_string()), "{warning:?}");
+            assert!(warning.message.contains(&warning.details["limit"].to_string()), "{warning:?}");
         }
     }
 

@@ -229,7 +229,7 @@ async fn list(store: EntityStore, params: Params, context: Context) -> Result<Va
     let Some(query) = context.query else { return Err(Error::internal("the list has no query")) };
     let text = |name: &str| params.text(name).map(str::to_owned);
     let find = Find { entity_type: text("entity_type"), words: text("query") };
-    let answer = store.query(query, find, context.now).await.map_err(store_error)??;
+    let answer = store.query(*query, find, context.now).await.map_err(store_error)??;
     Ok(answer.into_value())
 }
 

@@ -73,6 +73,7 @@ pub(super) fn definition() -> Operation {
     .param(wait_seconds(WAIT_SECONDS_DEFAULT))
     .param(shared::dry_run())
     .returns("Execution", "The execution; its result is the workflow's output")
+    .example("Run a workflow", json!({"entity_id": "0198c0de-0000-7000-8000-000000000000"}))
     .example("Run a workflow by name", json!({"entity_name": "weekly_report", "input": {"team": "billing"}}))
     .lifecycle(lifecycle())
 }
@@ -147,10 +148,11 @@ async fn start(
 /// The workflow in an entity, checked again: operations may have changed since it was stored.
 fn stored(entity: &Entity, context: &Context) -> Result<Workflow, Error> {
     if entity.entity_type != WORKFLOW {
-        let message = format!("Entity '{}' is a '{}', not a workflow", entity.name, entity.entity_type);
-        return Err(Error::new(Code::InvalidType, message)
-            .with("param_name", "entity_id")
-            .hint("List workflows with list_entities and entity_type 'workflow'."));
+        let hint = format!(
+            "'{}' is a '{}'. List workflows with list_entities and entity_type 'workflow'.",
+            entity.name, entity.entity_type
+        );
+        return Err(Error::not_found_resource(WORKFLOW, &entity.id).hint(hint));
     }
     check(entity.metadata.as_ref(), context.gateway.surface().registry())
 }

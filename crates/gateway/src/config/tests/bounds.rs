@@ -34,7 +34,7 @@ fn every_bound_is_accepted_and_one_beyond_is_refused() {
             }
         }
     }
-    assert_eq!(numbers, 10);
+    assert_eq!(numbers, 14);
 }
 
 /// REQ-LIMIT-07
