@@ -18,7 +18,7 @@ use crate::store::Error;
 /// them, the walk meets enough soon enough to read all it meets.
 const KNOWN_ROWS_MAX: usize = if cfg!(test) { 8 } else { 25_000 };
 /// Reading a row and making JSON of it costs about as much as so many steps along an index.
-const STEPS_A_ROW: usize = if cfg!(test) { 1 } else { 25 };
+const STEPS_A_ROW: usize = if cfg!(test) { 1 } else { 45 };
 /// A page that reaches further from the start is sorted by SQLite, which has room on disk.
 const KEPT_ROWS_MAX: usize = if cfg!(test) { 6 } else { 10_000 };
 /// So many rows along the way tell how many of them are wanted.
