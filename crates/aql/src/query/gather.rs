@@ -1,7 +1,7 @@
 //! Making an answer of items that come one by one: what was accepted is counted, and of the items themselves no more is
 //! kept than the page can need, however many there are.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, convert::Infallible};
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -115,6 +115,14 @@ impl Gather<'_> {
         }
     }
 
+    /// Takes an accepted item into account for the page alone. Storage that knows the filter to hold needs to hand over
+    /// no more of it than its sort keys and its id, and the whole of it in [`Gather::finish_loading`].
+    pub fn admit(&mut self, item: Value) {
+        let number = self.offered;
+        self.offered += 1;
+        self.keep(item, number);
+    }
+
     /// Counts so many accepted items into the aggregations alone. They need no more than what is aggregated, which is
     /// the same in all of them.
     pub fn tally(&mut self, item: &Value, times: usize) -> Result<(), Error> {
@@ -167,12 +175,25 @@ impl Gather<'_> {
 
     /// The answer, given what is known of accepted items that were not offered.
     pub fn finish(self, beyond: Beyond) -> Answer {
+        let whole = |item| Ok::<_, Infallible>(item);
+        match self.finish_loading(beyond, whole) {
+            Ok(answer) => answer,
+            Err(never) => match never {},
+        }
+    }
+
+    /// The answer, with `load` making whole items of those on the page.
+    pub fn finish_loading<E>(
+        self,
+        beyond: Beyond,
+        load: impl FnMut(Value) -> Result<Value, E>,
+    ) -> Result<Answer, E> {
         let Self { query, time, tally, accepted, page, .. } = self;
         let total = query.wants_total().then(|| beyond.total.unwrap_or(accepted));
-        Answer {
+        Ok(Answer {
             aggregations: (!query.aggregates.is_empty()).then(|| tally.finish()),
-            page: page.map(|page| page.finish(query, &beyond, total, time)),
-        }
+            page: page.map(|page| page.finish(query, &beyond, total, time, load)).transpose()?,
+        })
     }
 }
 
@@ -194,13 +215,14 @@ impl Kept {
         self.rows.truncate(reach);
     }
 
-    fn finish(
+    fn finish<E>(
         mut self,
         query: &Query,
         beyond: &Beyond,
         total: Option<usize>,
         time: Timestamp,
-    ) -> (Vec<Value>, Info) {
+        mut load: impl FnMut(Value) -> Result<Value, E>,
+    ) -> Result<(Vec<Value>, Info), E> {
         let more = self.inside > self.reach();
         if !self.in_order {
             self.rows.sort_unstable_by(|a, b| query.compare_rows(a, b));
@@ -236,11 +258,12 @@ impl Kept {
                 total_pages: total.map(|total| total.div_ceil(page_size.max(1))),
             },
         };
-        let finished = rows.into_iter().map(|Row { mut item, .. }| {
+        let finished = rows.into_iter().map(|Row { item, .. }| {
+            let mut item = load(item)?;
             query.collection.finish(&mut item, &query.computed, time);
-            item
+            Ok(item)
         });
-        (finished.collect(), info)
+        Ok((finished.collect::<Result<_, _>>()?, info))
     }
 }
 
@@ -313,6 +336,22 @@ mod tests {
             let whole = query.run(all, fixture::now()).unwrap().into_value();
             assert_eq!(gather.finish(Beyond::default()).into_value(), whole, "{params}");
         }
+    }
+
+    #[test]
+    fn items_can_be_loaded_once_they_are_on_the_page() {
+        let query = query(json!({"first": 2, "sort": {"field": "priority"}, "filter": {"status": "a"}}));
+        let whole: Vec<Value> =
+            (0..9).map(|id| json!({"id": id, "priority": 9 - id, "status": "a"})).collect();
+        let mut gather = query.gather(fixture::now());
+        whole.iter().for_each(|item| gather.admit(json!({"id": item["id"], "priority": item["priority"]})));
+        let mut loaded = 0;
+        let answer = gather.finish_loading(Beyond::default(), |part| {
+            loaded += 1;
+            usize::try_from(part["id"].as_u64().unwrap()).map(|id| whole[id].clone())
+        });
+        assert_eq!(loaded, 2);
+        assert_eq!(answer.unwrap(), query.run(whole, fixture::now()).unwrap());
     }
 
     #[test]

@@ -22,9 +22,8 @@ pub(super) fn entities(written: &file::Entities) -> Result<Entities, Error> {
         }
         if index.len() == INDEXES_MAX {
             let message = format!("more than {INDEXES_MAX} paths are listed");
-            return Err(Error::at(given.span(), message).help_with(
-                "keep those that are filtered or sorted by most; the others work too, but slower",
-            ));
+            return Err(Error::at(given.span(), message)
+                .help_with("keep those filtered or sorted by most; the others work too, but slower"));
         }
         index.push(path);
     }

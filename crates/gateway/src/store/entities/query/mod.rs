@@ -13,6 +13,7 @@ mod column;
 mod grouped;
 mod narrow;
 mod page;
+mod parts;
 mod rows;
 mod words;
 

@@ -9,6 +9,7 @@ use rusqlite::{CachedStatement, params_from_iter};
 
 use super::column::{Column, order};
 use super::narrow::Clause;
+use super::parts::Parts;
 use super::{Stop, Task, conditions};
 use crate::store::Error;
 
@@ -17,14 +18,14 @@ use crate::store::Error;
 /// So few rows are known by number before an index is walked, so that the others are passed over unread. With more of
 /// them, the walk meets enough soon enough to read all it meets.
 const KNOWN_ROWS_MAX: usize = if cfg!(test) { 8 } else { 25_000 };
-/// Reading a row and making JSON of it costs about as much as so many steps along an index.
+/// Looking up what a row is sorted by costs about as much as so many steps along an index.
 const STEPS_A_ROW: usize = if cfg!(test) { 1 } else { 25 };
 /// A page that reaches further from the start is sorted by SQLite, which has room on disk.
 const KEPT_ROWS_MAX: usize = if cfg!(test) { 6 } else { 10_000 };
 /// So many rows along the way tell how many of them are wanted.
 const SAMPLED_ROWS: usize = if cfg!(test) { 4 } else { 100 };
 /// If one in so many is, walking needs no other help.
-const WANTED_ONE_IN: usize = if cfg!(test) { 2 } else { 20 };
+const WANTED_ONE_IN: usize = if cfg!(test) { 2 } else { 30 };
 
 /// Rows by number. Numbers that follow each other need no better hash than themselves, spread a little.
 type Known = HashSet<i64, BuildHasherDefault<Spread>>;
@@ -68,8 +69,8 @@ impl Task<'_> {
         let stages = if order.is_empty() { None } else { self.stages(&order) };
         let (Some(stages), Some((first, _))) = (stages, order.first()) else {
             return match self.lead()? {
-                Some(rows) => self.show_rows(&rows, gather),
-                None => self.show_all(gather),
+                Some(rows) => self.show_rows(&rows, &order, gather),
+                None => self.show_all(&order, gather),
             };
         };
         if let [(Column::Id, _)] = order.as_slice()
@@ -89,40 +90,49 @@ impl Task<'_> {
             // As many steps are taken for each row met on the way as there are rows for each wanted one.
             let steps = self.rows_about()?.saturating_mul(reach.saturating_add(1)) / rows.len().max(1);
             if own.is_none() || rows.len().saturating_mul(STEPS_A_ROW) <= steps {
-                return self.show_rows(&rows, gather);
+                return self.show_rows(&rows, &order, gather);
             }
             let known: Known = rows.into_iter().collect();
             return self.walk(own.as_deref(), &stages, Some(&known), gather);
         }
         if own.is_none() && reach <= KEPT_ROWS_MAX {
-            return self.show_all(gather);
+            return self.show_all(&order, gather);
         }
         self.walk(own.as_deref(), &stages, None, gather)
     }
 
     /// All rows that meet the clauses, in any order.
-    fn show_all(&self, mut gather: Gather<'_>) -> Result<Answer, Stop> {
+    fn show_all(&self, order: &[(Column, Order)], mut gather: Gather<'_>) -> Result<Answer, Stop> {
+        let mut parts = Parts::of(self, order)?;
         let (condition, operands) = conditions(&self.clauses);
-        let sql = format!("{} NOT INDEXED WHERE {condition}", self.rows.select());
+        let sql = format!("{} NOT INDEXED WHERE {condition}", parts.select());
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut found = statement.query(params_from_iter(operands))?;
         while let Some(row) = found.next()? {
-            gather.show(self.rows.item(row)?);
+            parts.take(row, &mut gather)?;
         }
-        Ok(gather.finish(Beyond { total: self.total()?, ..Beyond::default() }))
+        parts.finish(gather)
     }
 
     /// Those of these rows that meet the clauses, in any order.
-    fn show_rows(&self, rows: &[i64], mut gather: Gather<'_>) -> Result<Answer, Stop> {
-        let (mut fetch, operands) = self.fetch_meeting()?;
+    fn show_rows(
+        &self,
+        rows: &[i64],
+        order: &[(Column, Order)],
+        mut gather: Gather<'_>,
+    ) -> Result<Answer, Stop> {
+        let mut parts = Parts::of(self, order)?;
+        let (condition, operands) = conditions(&self.clauses);
+        let sql = format!("{} WHERE e.row = ? AND {condition}", parts.select());
+        let mut statement = self.connection.prepare_cached(&sql)?;
         for number in rows {
             let operands = [Cell::Integer(*number)].into_iter().chain(operands.iter().cloned());
-            let mut whole = fetch.query(params_from_iter(operands))?;
-            if let Some(row) = whole.next()? {
-                gather.show(self.rows.item(row)?);
+            let mut found = statement.query(params_from_iter(operands))?;
+            if let Some(row) = found.next()? {
+                parts.take(row, &mut gather)?;
             }
         }
-        Ok(gather.finish(Beyond { total: self.total()?, ..Beyond::default() }))
+        parts.finish(gather)
     }
 
     /// Reads along an index until the page is full, and then back until it is known whether anything lies behind.
