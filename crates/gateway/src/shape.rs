@@ -29,7 +29,7 @@ enum Asked {
     /// Given to the handler, which answers it.
     Handler(Box<Query>),
     /// Run over the list that the handler returns.
-    Returned(Returned),
+    Returned(Box<Returned>),
 }
 
 struct Returned {
@@ -84,7 +84,7 @@ impl Shaping {
         let mut rest = permitted.params().clone();
         rest.remove(shared::FIELDS);
         let call = format!("{} {}", permitted.operation().name(), order::canonical(&Value::Object(rest)));
-        Ok(Asked::Returned(Returned { collection, key: key.clone(), params, call, controlled }))
+        Ok(Asked::Returned(Box::new(Returned { collection, key: key.clone(), params, call, controlled })))
     }
 
     /// The query that the handler has to answer.

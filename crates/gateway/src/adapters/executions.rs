@@ -12,7 +12,7 @@ use aql::{
 };
 use serde_json::{Map, Value, json};
 
-use super::Operations;
+use super::{Operations, page_type};
 use crate::{
     dispatch::{Context, Outcome, Work},
     executions::{Executions, is_open},
@@ -74,14 +74,7 @@ pub fn types() -> Vec<Type> {
                 Param::new("message", "string", "What it is doing, or why it ended"),
             ],
         ),
-        Type::object(
-            "ExecutionPage",
-            "One page of executions",
-            vec![
-                Param::new("items", "Execution[]", "The executions").required(),
-                Param::new("pageInfo", "PageInfo", "Where the page stands").required(),
-            ],
-        ),
+        page_type("ExecutionPage", "Execution", "One page of executions, or a summary of them"),
     ]
 }
 

@@ -18,6 +18,21 @@ pub fn built_in() -> (Vec<define::Operation>, Vec<define::Type>) {
     (operations, types)
 }
 
+/// The type of one page of a collection.
+pub(crate) fn page_type(name: &str, item: &str, description: &str) -> define::Type {
+    let param = define::Param::new;
+    define::Type::object(
+        name,
+        description,
+        vec![
+            param("items", &format!("{item}[]"), "The items; beside aggregations only with 'include_items'"),
+            param("pageInfo", "PageInfo", "Where a page by cursor stands"),
+            param("pagination", "object", "Where a page by 'limit' or 'page' stands"),
+            param("aggregations", "object", "What 'aggregate' asked for, by its labels"),
+        ],
+    )
+}
+
 /// Definitions and their handlers, on the way to a [`Surface`].
 #[derive(Default)]
 pub struct Operations {

@@ -8,7 +8,7 @@ use aql::{
 };
 use serde_json::json;
 
-use crate::store::entities::collection;
+use crate::{adapters::page_type, store::entities::collection};
 
 pub(super) const PRIORITY_DEFAULT: i64 = 5;
 pub(super) const ENTITY_TYPES: [&str; 4] = ["resource", "item", "config", "workflow"];
@@ -93,14 +93,7 @@ pub(super) fn types() -> Vec<Type> {
                 },
             ],
         ),
-        Type::object(
-            "EntityPage",
-            "One page of entities",
-            vec![
-                Param::new("items", "Entity[]", "The entities").required(),
-                Param::new("pageInfo", "PageInfo", "Where the page stands").required(),
-            ],
-        ),
+        page_type("EntityPage", "Entity", "One page of entities, or a summary of them"),
         Type::object(
             "DeletedEntity",
             "What was removed",
