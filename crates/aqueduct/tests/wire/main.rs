@@ -22,6 +22,7 @@ mod hostile;
 mod http;
 mod introspection;
 mod modes;
+mod queries;
 mod relationships;
 mod requests;
 mod returned;
