@@ -13,7 +13,7 @@ use gateway::{
         types::protocol_types,
     },
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::{Setup, WIRES, data};
 
@@ -200,6 +200,34 @@ fn the_claim_is_the_same_everywhere() {
         assert!(text.contains(SPEC_VERSION), "{name}");
         assert!(text.contains(CONFORMANCE) || text.contains(&CONFORMANCE.replace('-', " ")), "{name}");
     }
+}
+
+/// What the guides show can be copied.
+#[test]
+fn every_example_in_the_guides_works() {
+    let directory = data();
+    let mut client = Setup::new(directory.path()).config("[server]\nmode = \"single\"\n").connect(WIRES[0]);
+    let mut ask = |request: Value| client.call("mcp_aql", request);
+    for name in ["Report", "Other"] {
+        ask(json!({"operation": "create_entity", "params": {"entity_name": name, "entity_type": "item",
+            "description": "report of last quarter", "metadata": {"status": "open", "hours": 2}}}));
+    }
+    let mut shown = 0;
+    for name in ["README.md", "docs/queries.md", "docs/workflows.md"] {
+        let text = document(name);
+        let blocks = text.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+        for block in blocks {
+            let request: Value =
+                serde_json::from_str(block).unwrap_or_else(|error| panic!("{name}: {error}\n{block}"));
+            let answer = ask(request);
+            // The README creates what is here already.
+            let works = answer["success"] == true || answer["error"]["code"] == "CONFLICT_ALREADY_EXISTS";
+            assert!(works, "{name}: {block}\n{answer}");
+            assert_ne!(answer["data"]["status"], "failed", "{name}: {block}\n{answer}");
+            shown += 1;
+        }
+    }
+    assert!(shown >= 12, "{shown}");
 }
 
 #[test]

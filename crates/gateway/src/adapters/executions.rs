@@ -248,10 +248,9 @@ async fn get(executions: Executions, params: Map<String, Value>, context: Contex
 }
 
 async fn list(executions: Executions, _: Map<String, Value>, context: Context) -> Result<Value, Error> {
-    let found = executions.list(context.session.principal()).await?;
+    let views = executions.views(context.session.principal()).await?;
     let Some(query) = context.query else { return Err(Error::internal("the list has no query")) };
-    let items = found.iter().map(Execution::view);
-    Ok(query.run(items, context.now)?.into_value())
+    Ok(query.run(views, context.now)?.into_value())
 }
 
 async fn cancel(

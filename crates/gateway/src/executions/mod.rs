@@ -10,6 +10,7 @@ mod tend;
 
 use std::{
     collections::{HashMap, HashSet},
+    ops::ControlFlow,
     path::Path,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak},
@@ -37,6 +38,8 @@ use crate::{
     },
 };
 
+/// More than are kept for anyone, finished ones and those on their way.
+const VIEWS_MAX: usize = 2 * tend::KEPT_MAX;
 /// How often someone who waits for another process's execution looks.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -276,11 +279,15 @@ impl Executions {
         found.ok_or_else(|| missing(id))
     }
 
-    /// The principal's executions, the newest first, as many as can be looked through.
-    pub async fn list(&self, principal: &str) -> Result<Vec<Execution>, Error> {
+    /// What answers show of the principal's executions, without their results. There are as many as are kept.
+    pub async fn views(&self, principal: &str) -> Result<Vec<Value>, Error> {
         self.sweep();
-        let most = store::executions::LIST_EXECUTIONS_MAX;
-        self.0.store.list(principal, Default::default(), most).await.map_err(store_error)
+        let view = |views: &mut Vec<Value>, execution: Execution| {
+            views.push(execution.view());
+            if views.len() < VIEWS_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let views = self.0.store.fold(principal, Default::default(), Vec::new(), view).await;
+        views.map_err(store_error)
     }
 
     /// Cancels the principal's execution, wherever it runs.

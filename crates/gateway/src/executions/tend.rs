@@ -10,7 +10,7 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Leases are renewed this many times before they would run out.
 const RENEWALS: u32 = 6;
 /// Finished executions beyond these go, the oldest first.
-const KEPT_MAX: usize = 10_000;
+pub(super) const KEPT_MAX: usize = 10_000;
 
 impl Executions {
     fn renewal_interval(&self) -> Duration {
