@@ -134,3 +134,23 @@ async def test_what_was_written_outlives_the_server(aqueduct: Aqueduct, link: Li
     async with connect(aqueduct, link) as talk:
         assert await talk.data("mcp_aql_read", "get_entity", {"entity_id": made["entity_id"]}) == made
         assert await talk.session_id() != first
+
+
+async def test_workflow_and_summary(aqueduct: Aqueduct, link: Link) -> None:
+    """REQ-LIFE-01 REQ-LIFE-05 REQ-PARAM-10: stored steps run by themselves, and a summary counts what they made."""
+    step = {
+        "name": "make",
+        "operation": "create_entity",
+        "for_each": ["One", "Two", "Three"],
+        "params": {"entity_name": {"$from": "/item"}, "entity_type": "item", "description": "made by a step"},
+    }
+    request = {"entity_name": "Maker", "entity_type": "workflow", "description": "Makes", "metadata": {"steps": [step]}}
+    async with connect(aqueduct, link) as talk:
+        await talk.data("mcp_aql_create", "create_entity", request)
+        started = await talk.data("mcp_aql_execute", "execute_workflow", {"entity_name": "Maker", "wait_seconds": 0})
+        which = {"execution_id": started["execution_id"], "wait_seconds": 30}
+        done = await talk.data("mcp_aql_read", "get_execution", which)
+        assert done["status"] == "completed", done
+        summary = {"aggregate": {"types": {"group_by": "entity_type", "count": True}}}
+        counted = await talk.data("mcp_aql_read", "list_entities", summary)
+        assert counted["aggregations"]["types"] == {"item": 3, "workflow": 1}

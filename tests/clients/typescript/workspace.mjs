@@ -128,4 +128,20 @@ export function workspace(kind, transport) {
         assert.deepEqual(await after.data('mcp_aql_read', 'get_entity', { entity_id: made.entity_id }), made);
         assert.notEqual(await after.sessionId(), first);
     });
+
+    test('REQ-LIFE-01 REQ-LIFE-05 REQ-PARAM-10: steps run by themselves, a summary counts what they made', async (t) => {
+        const talk = await connect(t, kind, transport, new Aqueduct(t));
+        const made = { entity_name: { $from: '/item' }, entity_type: 'item', description: 'made by a step' };
+        const step = { name: 'make', operation: 'create_entity', for_each: ['One', 'Two', 'Three'], params: made };
+        const request = { entity_type: 'workflow', description: 'Makes', metadata: { steps: [step] } };
+        await talk.data('mcp_aql_create', 'create_entity', { entity_name: 'Maker', ...request });
+        const call = { entity_name: 'Maker', wait_seconds: 0 };
+        const started = await talk.data('mcp_aql_execute', 'execute_workflow', call);
+        const which = { execution_id: started.execution_id, wait_seconds: 30 };
+        const done = await talk.data('mcp_aql_read', 'get_execution', which);
+        assert.equal(done.status, 'completed', JSON.stringify(done));
+        const summary = { aggregate: { types: { group_by: 'entity_type', count: true } } };
+        const counted = await talk.data('mcp_aql_read', 'list_entities', summary);
+        assert.deepEqual(counted.aggregations.types, { item: 3, workflow: 1 });
+    });
 }
