@@ -59,18 +59,22 @@ impl Operations {
         F: Fn(P, Context) -> W + Send + Sync + 'static,
         W: Future<Output = Result<R, Error>> + Send + 'static,
     {
-        let described = schema::describe(schemars::schema_for!(P).as_value())
-            .map_err(|source| super::Error::Schema { operation: operation.name.clone(), source })?;
-        let mut params = described.params;
-        params.append(&mut operation.params);
-        operation.params = params;
-        self.add_types(described.types);
+        self.describe::<P>(&mut operation)?;
         let work = Arc::new(work);
         self.add(operation, move |permitted: Permitted, context: Context| -> Work {
             let work = Arc::clone(&work);
             Box::pin(async move { run(permitted, context, work.as_ref()).await })
         });
         Ok(self)
+    }
+
+    /// Puts the parameters that a struct describes before those of the definition.
+    fn describe<P: JsonSchema>(&mut self, operation: &mut define::Operation) -> Result<(), super::Error> {
+        let described = schema::describe(schemars::schema_for!(P).as_value())
+            .map_err(|source| super::Error::Schema { operation: operation.name.clone(), source })?;
+        operation.params.splice(0..0, described.params);
+        self.add_types(described.types);
+        Ok(())
     }
 
     /// Adds an operation whose calls start executions: the work goes on after the call, and can be looked at, waited
@@ -89,14 +93,9 @@ impl Operations {
         F: Fn(P, Job) -> W + Send + Sync + 'static,
         W: Future<Output = Result<R, Error>> + Send + 'static,
     {
-        let described = schema::describe(schemars::schema_for!(P).as_value())
-            .map_err(|source| super::Error::Schema { operation: operation.name.clone(), source })?;
-        let mut params = described.params;
-        params.append(&mut operation.params);
-        params.push(wait_seconds(0));
-        operation.params = params;
+        self.describe::<P>(&mut operation)?;
+        operation.params.push(wait_seconds(0));
         operation.lifecycle.get_or_insert_with(|| Lifecycle::new().with_cancel().with_progress());
-        self.add_types(described.types);
         let (name, work) = (operation.name.clone(), Arc::new(work));
         executions.add_runner(&name.clone(), move |job: Job| -> Running {
             let (work, name) = (Arc::clone(&work), name.clone());

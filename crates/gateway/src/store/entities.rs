@@ -20,7 +20,6 @@ mod write;
 
 pub use super::database::Options;
 pub use query::Find;
-pub use search::{NotAPosition, Position};
 
 use super::Error;
 use super::database::Database;
@@ -71,13 +70,6 @@ pub struct NewRelation {
     pub to_id: String,
     pub relationship: String,
     pub metadata: Option<Map<String, Value>>,
-}
-
-/// Some of the items in their order, and whether more follow.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Page<T> {
-    pub items: Vec<T>,
-    pub has_next: bool,
 }
 
 /// The outcome of creating an entity.

@@ -1,7 +1,7 @@
 //! Looking entities up.
 
 use super::records::{all, entity, first_entity, select_entities};
-use super::{Entity, EntityStore, Page};
+use super::{Entity, EntityStore};
 use crate::store::Error;
 
 /// Entities of one name in as many types. Nobody means more than a few.
@@ -26,48 +26,5 @@ impl EntityStore {
                 all(statement, (name, entity_type, SAME_NAME_MAX), entity)
             })
             .await
-    }
-
-    /// The first entities after `after_id`, in the order of their ids, which is that of their creation.
-    pub async fn list(
-        &self,
-        entity_type: Option<&str>,
-        after_id: Option<String>,
-        first: usize,
-    ) -> Result<Page<Entity>, Error> {
-        let entity_type = entity_type.map(str::to_owned);
-        let after = after_id.unwrap_or_default();
-        self.database
-            .read(move |connection| {
-                let found = match entity_type {
-                    None => all(
-                        connection.prepare_cached(select_entities!("WHERE id > ?1 ORDER BY id LIMIT ?2"))?,
-                        (after, one_more_than(first)),
-                        entity,
-                    ),
-                    Some(entity_type) => all(
-                        connection.prepare_cached(select_entities!(
-                            "WHERE entity_type = ?3 AND id > ?1 ORDER BY id LIMIT ?2"
-                        ))?,
-                        (after, one_more_than(first), entity_type),
-                        entity,
-                    ),
-                };
-                Ok(Page::of(found?, first))
-            })
-            .await
-    }
-}
-
-/// How many rows to ask for in order to know whether more follow.
-pub(super) fn one_more_than(first: usize) -> i64 {
-    i64::try_from(first).unwrap_or(i64::MAX).saturating_add(1)
-}
-
-impl<T> Page<T> {
-    pub(super) fn of(mut found: Vec<T>, first: usize) -> Self {
-        let has_next = found.len() > first;
-        found.truncate(first);
-        Self { items: found, has_next }
     }
 }

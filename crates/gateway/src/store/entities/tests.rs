@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use aql::query::{CursorKey, Query};
 use rusqlite::Connection;
 use rusqlite::types::Value as Cell;
 use serde_json::json;
@@ -104,4 +105,13 @@ fn dump(dir: &Path) -> Vec<String> {
         }
     }
     lines
+}
+
+/// How many entities there are.
+async fn count(store: &EntityStore) -> usize {
+    let params = json!({"aggregate": {"n": {"count": true}}});
+    let query =
+        Query::read(params.as_object().unwrap(), &collection::list().unwrap(), &CursorKey::new(&[0; 32]));
+    let answer = store.query(query.unwrap(), Find::default(), at(0)).await.unwrap().unwrap().into_value();
+    answer["aggregations"]["n"].as_u64().unwrap() as usize
 }

@@ -41,37 +41,6 @@ async fn a_name_is_unique_within_its_type_only() {
 }
 
 #[tokio::test]
-async fn pages_joined_are_the_whole() {
-    let f = fixture();
-    let mut whole = Vec::new();
-    // Out of order, to see the listing sort.
-    for number in [4, 1, 7, 2, 6, 3, 5] {
-        let entity_type = if number % 2 == 0 { "even" } else { "odd" };
-        whole.push(f.add(number, new(entity_type, &number.to_string())).await);
-    }
-    whole.sort_by(|a, b| a.id.cmp(&b.id));
-    for entity_type in [None, Some("even"), Some("odd"), Some("none")] {
-        let expected: Vec<_> =
-            whole.iter().filter(|e| entity_type.is_none_or(|t| t == e.entity_type)).cloned().collect();
-        for first in 1..=8 {
-            let (mut joined, mut after) = (Vec::new(), None);
-            loop {
-                let page = f.store.list(entity_type, after, first).await.unwrap();
-                assert!(page.items.len() == first || !page.has_next);
-                after = page.items.last().map(|last| last.id.clone());
-                joined.extend(page.items);
-                if !page.has_next {
-                    break;
-                }
-            }
-            assert_eq!(joined, expected, "pages of {first}");
-        }
-    }
-    assert!(f.store.list(None, None, 0).await.unwrap().has_next);
-    assert_eq!(f.store.list(None, None, usize::MAX).await.unwrap().items, whole);
-}
-
-#[tokio::test]
 async fn an_update_merges_through_the_closure_and_counts_versions() {
     let f = fixture();
     let before = f.add(1, NewEntity { priority: 3, ..new("note", "old") }).await;
@@ -202,7 +171,7 @@ async fn closing_finishes_what_was_queued_and_refuses_the_rest() {
     assert_eq!(f.store.delete(&id(1), None, false).await, Err(Error::Closed));
 
     let store = EntityStore::open(f.dir.path(), Options::default(), &[]).unwrap();
-    assert_eq!(store.list(None, None, 1000).await.unwrap().items.len(), 100);
+    assert_eq!(count(&store).await, 100);
 }
 
 #[tokio::test]

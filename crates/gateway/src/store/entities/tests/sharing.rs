@@ -36,7 +36,7 @@ async fn two_stores_on_one_directory_lose_nothing() {
         task.await.unwrap();
     }
     for store in [&f.store, &second] {
-        assert_eq!(store.list(None, None, 1000).await.unwrap().items.len(), 200);
+        assert_eq!(count(store).await, 200);
         let counted = store.get(&id(0)).await.unwrap().unwrap();
         assert_eq!(counted.version as i64 - 1, counted.priority - 5);
         // The first few updates may have come before the entity.
