@@ -45,6 +45,11 @@ impl Progress {
         report.message = Some(message.into());
     }
 
+    /// Says that more is done than the parts that are: one of them is under way.
+    pub fn reach(&self, fraction: f64) {
+        self.lock().fraction = Some(fraction.clamp(0.0, 1.0));
+    }
+
     /// What was reported, as an execution keeps it.
     #[must_use]
     pub fn reached(&self) -> Option<execution::Progress> {

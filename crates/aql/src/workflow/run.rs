@@ -119,6 +119,15 @@ impl Workflow {
         };
         (done, total, message)
     }
+
+    /// How much of it is done, from 0 to 1, every step counting the same and a `for_each` step by its items.
+    #[must_use]
+    pub fn fraction(&self, state: &State) -> f64 {
+        let (done, total, _) = self.progress(state);
+        let items = state.partial.as_ref().filter(|partial| !partial.items.is_empty());
+        let begun = items.map_or(0.0, |partial| partial.done() as f64 / partial.items.len() as f64);
+        (done as f64 + begun) / total.max(1) as f64
+    }
 }
 
 fn prepare(

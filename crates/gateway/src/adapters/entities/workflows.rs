@@ -172,8 +172,7 @@ async fn run(job: Job) -> Result<Value, Error> {
     loop {
         let surface = job.gateway.surface();
         let limits = surface.registry().limits();
-        let (done, total, message) = workflow.progress(&state);
-        job.progress.count(done, total, message);
+        tell(&job, &workflow, &state);
         let ready = match workflow.next(&state, input, limits) {
             Next::Done { output } => return Ok(output),
             Next::Failed { error, .. } => {
@@ -188,6 +187,7 @@ async fn run(job: Job) -> Result<Value, Error> {
         for call in &ready.calls {
             let outcome = Outcome::of(call, make(&job, call).await);
             let recorded = state.record(&ready, vec![outcome], limits.max_response_size());
+            tell(&job, &workflow, &state);
             kept.keep_soon(&state).await?;
             recorded?;
             if state.is_failed() {
@@ -196,6 +196,12 @@ async fn run(job: Job) -> Result<Value, Error> {
         }
         kept.keep(&state).await?;
     }
+}
+
+fn tell(job: &Job, workflow: &Workflow, state: &State) {
+    let (done, total, message) = workflow.progress(state);
+    job.progress.count(done, total, message);
+    job.progress.reach(workflow.fraction(state));
 }
 
 /// The checkpoints of a run. What was done since the last one is done again by a retry after a crash, so there is one
