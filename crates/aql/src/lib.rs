@@ -30,6 +30,7 @@ pub mod fields;
 pub mod introspect;
 pub mod limits;
 pub mod lint;
+pub mod listed;
 pub mod merge;
 pub mod name;
 pub mod operation;
