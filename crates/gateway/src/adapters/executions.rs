@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::{Operations, page_type};
 use crate::{
     dispatch::{Context, Outcome, Work},
-    executions::{Executions, is_open},
+    executions::{Executions, UnlessTold, is_open},
     gate::{self, Permitted},
     session::Transport,
 };
@@ -214,12 +214,11 @@ pub(crate) fn time_to_wait(params: &Map<String, Value>, context: &Context) -> Op
 /// Answers a call that started an execution: waits a little for it, and lets it go on by itself after that.
 pub(crate) async fn answer_started(
     executions: &Executions,
-    execution: Execution,
+    (execution, unless_told): (Execution, UnlessTold),
     time: Option<Duration>,
     context: &Context,
 ) -> Result<Value, Error> {
     let principal = context.session.principal();
-    let unless_told = executions.unless_told(&execution, principal);
     let id = execution.record().execution_id.clone();
     let execution = match time {
         Some(Duration::ZERO) => execution,

@@ -196,43 +196,90 @@ impl Executions {
         operation: &Operation,
         params: Value,
         context: &Context,
-    ) -> Result<Execution, Error> {
+    ) -> Result<(Execution, UnlessTold), Error> {
         let name = operation.name().as_str();
         let runner = self.runner(name)?;
-        let lifecycle = operation.lifecycle().cloned().unwrap_or_default();
         let id = uuid::Uuid::now_v7().to_string();
         let new = NewExecution {
             id: id.clone(),
             operation: name.to_owned(),
-            lifecycle,
+            lifecycle: operation.lifecycle().cloned().unwrap_or_default(),
             principal: context.session.principal().to_owned(),
             params: params.clone(),
         };
-        let held = context.session.hold();
-        let created = self.0.store.create(new, self.claim(&context.session), context.now).await;
-        let execution = created.map_err(store_error)?;
-        let run = Run { id, owner: self.0.owner.clone(), attempt: execution.record().attempt };
-        self.follow(runner, run, Begin::Waiting, params, None, context, held);
-        Ok(execution)
+        self.begin(id.clone(), context, async move |executions, context| {
+            let held = context.session.hold();
+            let created =
+                executions.0.store.create(new, executions.claim(&context.session), context.now).await;
+            let execution = created.map_err(store_error)?;
+            let run = Run { id, owner: executions.0.owner.clone(), attempt: execution.record().attempt };
+            executions.follow(runner, run, Begin::Waiting, params, None, &context, held);
+            Ok(execution)
+        })
+        .await
     }
 
     /// Runs a failed execution again, from what its last attempt kept.
-    pub async fn retry(&self, id: &str, context: &Context) -> Result<Execution, Error> {
-        let principal = context.session.principal();
-        let found = self.get(id, principal).await?;
+    pub async fn retry(&self, id: &str, context: &Context) -> Result<(Execution, UnlessTold), Error> {
+        let found = self.get(id, context.session.principal()).await?;
         let runner = self.runner(&found.record().operation)?;
-        let held = context.session.hold();
-        let taken = self.0.store.take_over(id, principal, self.claim(&context.session), context.now).await;
-        match taken.map_err(store_error)? {
-            Taken::Over { execution, params, checkpoint } => {
-                let attempt = execution.record().attempt;
-                let run = Run { id: id.to_owned(), owner: self.0.owner.clone(), attempt };
-                self.follow(runner, run, Begin::Running, params, checkpoint, context, held);
-                Ok(execution)
+        let id = id.to_owned();
+        self.begin(id.clone(), context, async move |executions, context| {
+            let held = context.session.hold();
+            let (principal, claim) = (context.session.principal(), executions.claim(&context.session));
+            let taken = executions.0.store.take_over(&id, principal, claim, context.now).await;
+            match taken.map_err(store_error)? {
+                Taken::Over { execution, params, checkpoint } => {
+                    let attempt = execution.record().attempt;
+                    let run = Run { id, owner: executions.0.owner.clone(), attempt };
+                    executions.follow(runner, run, Begin::Running, params, checkpoint, &context, held);
+                    Ok(execution)
+                }
+                Taken::Missing => Err(missing(&id)),
+                Taken::Illegal(illegal) => Err(illegal.into()),
             }
-            Taken::Missing => Err(missing(id)),
-            Taken::Illegal(illegal) => Err(illegal.into()),
+        })
+        .await
+    }
+
+    /// Writes down an execution and follows it, in a task of its own: a caller that goes away in between must not leave
+    /// one behind that nobody runs.
+    async fn begin<W, F>(
+        &self,
+        id: String,
+        context: &Context,
+        work: W,
+    ) -> Result<(Execution, UnlessTold), Error>
+    where
+        W: FnOnce(Self, Context) -> F + Send + 'static,
+        F: Future<Output = Result<Execution, Error>> + Send + 'static,
+    {
+        let given_up = CancellationToken::new();
+        let unless_told = UnlessTold {
+            executions: Arc::downgrade(&self.0),
+            id: Some(id),
+            principal: context.session.principal().to_owned(),
+            given_up: given_up.clone(),
+        };
+        let (executions, context) = (self.clone(), context.clone());
+        let begun = self.0.tasks.spawn(async move {
+            let principal = context.session.principal().to_owned();
+            let execution = work(executions.clone(), context).await?;
+            if given_up.is_cancelled() {
+                executions.give_up(&execution.record().execution_id, &principal).await;
+            }
+            Ok::<_, Error>(execution)
+        });
+        match begun.await {
+            Ok(execution) => Ok((execution?, unless_told)),
+            Err(_) => Err(Error::internal("the execution could not be started")),
         }
+    }
+
+    /// Cancels what its caller never learnt of. One that is over already stays as it is.
+    async fn give_up(&self, id: &str, principal: &str) {
+        let reason = Some("Cancelled because its caller gave up waiting".to_owned());
+        let _ = self.cancel(id, principal, reason, (self.0.clock)()).await;
     }
 
     /// Lets a task run the execution to its end.
@@ -364,16 +411,6 @@ impl Executions {
         }
     }
 
-    /// Cancels the execution when dropped: its caller gave up before it learnt of it.
-    #[must_use]
-    pub fn unless_told(&self, execution: &Execution, principal: &str) -> UnlessTold {
-        UnlessTold {
-            executions: Arc::downgrade(&self.0),
-            id: Some(execution.record().execution_id.clone()),
-            principal: principal.to_owned(),
-        }
-    }
-
     /// Ends what still runs and waits until everything is on disk.
     pub async fn close(self) {
         let sessions: Vec<String> = self.live().watched.iter().cloned().collect();
@@ -393,11 +430,12 @@ enum Begin {
     Running,
 }
 
-/// See [`Executions::unless_told`].
+/// Cancels the execution when dropped, unless its caller was told of it: nobody else could stop it.
 pub struct UnlessTold {
     executions: Weak<Shared>,
     id: Option<String>,
     principal: String,
+    given_up: CancellationToken,
 }
 
 impl UnlessTold {
@@ -409,18 +447,14 @@ impl UnlessTold {
 
 impl Drop for UnlessTold {
     fn drop(&mut self) {
-        let (Some(id), Some(shared)) = (self.id.take(), self.executions.upgrade()) else { return };
-        let (executions, principal) = (Executions(shared), std::mem::take(&mut self.principal));
-        let tasks = executions.0.tasks.clone();
-        if tokio::runtime::Handle::try_current().is_err() {
-            return;
+        let Some(id) = self.id.take() else { return };
+        self.given_up.cancel();
+        let Some(shared) = self.executions.upgrade() else { return };
+        if tokio::runtime::Handle::try_current().is_ok() {
+            let (executions, principal) = (Executions(shared), std::mem::take(&mut self.principal));
+            let tasks = executions.0.tasks.clone();
+            tasks.spawn(async move { executions.give_up(&id, &principal).await });
         }
-        tasks.spawn(async move {
-            let now = (executions.0.clock)();
-            let reason = Some("Cancelled because its caller gave up waiting".to_owned());
-            // One that is over already stays as it is.
-            let _ = executions.cancel(&id, &principal, reason, now).await;
-        });
     }
 }
 
