@@ -111,7 +111,7 @@ async fn indexes_follow_the_configuration() {
 #[tokio::test]
 async fn keys_behind_the_id_are_carried_all_the_same() {
     // Few enough among the others that they are looked up one by one.
-    let kind = |n: usize| if n % 5 == 0 { "note" } else { "task" };
+    let kind = |n: usize| if n.is_multiple_of(5) { "note" } else { "task" };
     let twin = Twin::new((0..15).map(|n| new(kind(n), &format!("n{n}"))).collect(), &[], &[]).await;
     let list = collection::list().unwrap();
     let sort =
