@@ -69,8 +69,8 @@ impl Task<'_> {
         let stages = if order.is_empty() { None } else { self.stages(&order) };
         let (Some(stages), Some((first, _))) = (stages, order.first()) else {
             return match self.lead()? {
-                Some(rows) => self.show_rows(&rows, &order, gather),
-                None => self.show_all(&order, gather),
+                Some(rows) => self.show_rows(&rows, gather),
+                None => self.show_all(gather),
             };
         };
         if let [(Column::Id, _)] = order.as_slice()
@@ -90,20 +90,20 @@ impl Task<'_> {
             // As many steps are taken for each row met on the way as there are rows for each wanted one.
             let steps = self.rows_about()?.saturating_mul(reach.saturating_add(1)) / rows.len().max(1);
             if own.is_none() || rows.len().saturating_mul(STEPS_A_ROW) <= steps {
-                return self.show_rows(&rows, &order, gather);
+                return self.show_rows(&rows, gather);
             }
             let known: Known = rows.into_iter().collect();
             return self.walk(own.as_deref(), &stages, Some(&known), gather);
         }
         if own.is_none() && reach <= KEPT_ROWS_MAX {
-            return self.show_all(&order, gather);
+            return self.show_all(gather);
         }
         self.walk(own.as_deref(), &stages, None, gather)
     }
 
     /// All rows that meet the clauses, in any order.
-    fn show_all(&self, order: &[(Column, Order)], mut gather: Gather<'_>) -> Result<Answer, Stop> {
-        let mut parts = Parts::of(self, order)?;
+    fn show_all(&self, mut gather: Gather<'_>) -> Result<Answer, Stop> {
+        let mut parts = Parts::of(self)?;
         let (condition, operands) = conditions(&self.clauses);
         let sql = format!("{} NOT INDEXED WHERE {condition}", parts.select());
         let mut statement = self.connection.prepare_cached(&sql)?;
@@ -115,13 +115,8 @@ impl Task<'_> {
     }
 
     /// Those of these rows that meet the clauses, in any order.
-    fn show_rows(
-        &self,
-        rows: &[i64],
-        order: &[(Column, Order)],
-        mut gather: Gather<'_>,
-    ) -> Result<Answer, Stop> {
-        let mut parts = Parts::of(self, order)?;
+    fn show_rows(&self, rows: &[i64], mut gather: Gather<'_>) -> Result<Answer, Stop> {
+        let mut parts = Parts::of(self)?;
         let (condition, operands) = conditions(&self.clauses);
         let sql = format!("{} WHERE e.row = ? AND {condition}", parts.select());
         let mut statement = self.connection.prepare_cached(&sql)?;

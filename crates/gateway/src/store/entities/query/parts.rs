@@ -1,7 +1,7 @@
 //! Rows that come in any order: of those that SQL already knows to be accepted, no more is read than their place takes,
 //! until it is known which of them are on the page.
 
-use aql::query::{Answer, Beyond, Gather, Order};
+use aql::query::{Answer, Beyond, Gather};
 use rusqlite::{CachedStatement, Row};
 use serde_json::{Map, Value};
 
@@ -19,12 +19,14 @@ pub(super) struct Parts<'t> {
 }
 
 impl<'t> Parts<'t> {
-    /// `order` is empty where SQL does not know it.
-    pub(super) fn of(task: &'t Task<'t>, order: &[(Column, Order)]) -> Result<Self, Stop> {
-        let columns: Vec<Column> = order.iter().map(|(column, _)| column.clone()).collect();
+    pub(super) fn of(task: &'t Task<'t>) -> Result<Self, Stop> {
         let sql = format!("{} WHERE e.row = ?", task.rows.select());
         let whole = task.connection.prepare_cached(&sql)?;
-        Ok(Self { task, columns: (task.exact && !columns.is_empty()).then_some(columns), whole })
+        // All keys, those that decide nothing behind the id too: cursors carry them.
+        let keys =
+            task.query.sort().keys().iter().map(|key| Column::of(&key.target)).chain([Some(Column::Id)]);
+        let columns = if task.exact { keys.collect() } else { None };
+        Ok(Self { task, columns, whole })
     }
 
     /// The beginning of a statement, up to the table.
