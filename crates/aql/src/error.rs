@@ -192,6 +192,7 @@ impl Error {
         if let Some(first) = title.get_mut(..1) {
             first.make_ascii_uppercase();
         }
+        let id = shortened(id);
         Self::new(Code::NotFoundResource, format!("{title} '{id}' not found"))
             .with("resource_type", resource_type)
             .with("resource_id", id)
@@ -239,6 +240,16 @@ fn reads_like_a_leak(text: &str) -> bool {
     let mut words = text.split_whitespace();
     words.next_back();
     words.any(|word| word.ends_with("at")) || MARKS.iter().any(|mark| text.contains(mark))
+}
+
+/// What a caller wrote, to be repeated to them: enough to know it again.
+fn shortened(text: &str) -> String {
+    const REPEATED_BYTES_MAX: usize = 300;
+    if text.len() <= REPEATED_BYTES_MAX {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(REPEATED_BYTES_MAX);
+    format!("{}…", text.get(..end).unwrap_or_default())
 }
 
 /// JSON's own name for the type of a value, as errors print it.

@@ -30,6 +30,9 @@ pub struct Context {
     pub progress: Progress,
     /// What is to be answered of the operation's collection, where it has one and the handler does that itself.
     pub query: Option<Box<Query>>,
+    /// Whether the call may wait for something to happen. A step of an execution may not: it might wait for itself, and
+    /// holds a place meanwhile.
+    pub may_wait: bool,
 }
 
 /// A call under way.

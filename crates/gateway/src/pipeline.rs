@@ -101,16 +101,20 @@ impl Gateway {
             );
         };
         let surface = self.surface.load_full();
-        let flow = Flow { gateway: self, surface: &surface, session, endpoint, progress, in_batch: false };
-        match Request::read(arguments) {
+        let told = progress.clone();
+        let flow =
+            Flow { gateway: self, surface: &surface, session, endpoint, progress, part_of: PartOf::Nothing };
+        let answer = match Request::read(arguments) {
             Ok(Request::One(call)) => flow.one(call).await,
-            Ok(Request::Batch(entries)) => Flow { in_batch: true, ..flow }.batch(entries).await,
+            Ok(Request::Batch(entries)) => Flow { part_of: PartOf::Batch, ..flow }.batch(entries).await,
             Err(error) if error.details.is_empty() => Answer::bare_failure(&error),
             Err(error) => {
                 let introspecting = error.details.get("operation").is_some_and(|name| name == INTROSPECT);
                 failed(error, introspecting, session)
             }
-        }
+        };
+        told.answered();
+        answer
     }
 
     /// Answers a call that an execution makes for its session: the same way as any other, but without waiting for a
@@ -118,7 +122,14 @@ impl Gateway {
     pub async fn step(self: &Arc<Self>, session: &Arc<Session>, call: Call) -> Answer {
         let surface = self.surface.load_full();
         let (endpoint, progress) = (Endpoint::Unified, Progress::default());
-        let flow = Flow { gateway: self, surface: &surface, session, endpoint, progress, in_batch: false };
+        let flow = Flow {
+            gateway: self,
+            surface: &surface,
+            session,
+            endpoint,
+            progress,
+            part_of: PartOf::Execution,
+        };
         flow.one(call).await
     }
 }
@@ -130,7 +141,15 @@ struct Flow<'a> {
     session: &'a Arc<Session>,
     endpoint: Endpoint,
     progress: Progress,
-    in_batch: bool,
+    part_of: PartOf,
+}
+
+/// What a call belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PartOf {
+    Nothing,
+    Batch,
+    Execution,
 }
 
 impl Flow<'_> {
@@ -169,7 +188,8 @@ impl Flow<'_> {
             None => {
                 let (gateway, session) = (Arc::clone(self.gateway), Arc::clone(self.session));
                 let (query, progress) = (shaping.query(), self.progress.clone());
-                let context = Context { gateway, session, now, progress, query };
+                let may_wait = self.part_of != PartOf::Execution;
+                let context = Context { gateway, session, now, progress, query, may_wait };
                 let outcome = dispatch::run(self.surface, permitted, context).await?;
                 warnings.extend(outcome.warnings);
                 shaping.apply(operation, self.session, outcome.data, now, page_bytes)?
@@ -186,8 +206,9 @@ impl Flow<'_> {
         started: Timestamp,
     ) -> Answer {
         let limits = self.surface.registry.limits();
-        // The closed schema of a batch's results has no room for warnings; they are told the next time.
-        if self.in_batch {
+        // The closed schema of a batch's results has no room for warnings, and nobody reads those of a step. What is told
+        // once in a session is told the next time.
+        if self.part_of != PartOf::Nothing {
             return Answer::success(data, &[], limits);
         }
         if let Some(notice) = operation.deprecated() {

@@ -3,6 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aql::execution;
+use serde_json::Value;
+
+use crate::executions::UnlessTold;
 
 /// The scale all progress is told on.
 pub const TOTAL: f64 = 100.0;
@@ -15,18 +18,20 @@ const STARTING_HALF_SECONDS: f64 = 10.0;
 const HEARTBEAT_STEP: f64 = 0.001;
 
 /// A handle for reporting progress. Reporting costs nothing when nobody listens.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Progress(Arc<Mutex<Report>>);
 
-#[derive(Debug, Default, Clone)]
+#[derive(Default)]
 struct Report {
     fraction: Option<f64>,
     /// How many parts of the work are done, of how many.
     counted: Option<(u64, u64)>,
     message: Option<String>,
     told: f64,
-    /// The execution that the call started and does not wait for any longer.
-    execution: Option<String>,
+    /// The execution that the call started and does not wait for any longer, as it was then.
+    execution: Option<Value>,
+    /// Executions that end if the call is given up before it is answered.
+    unless_told: Vec<UnlessTold>,
 }
 
 impl Progress {
@@ -63,20 +68,34 @@ impl Progress {
         if Arc::ptr_eq(&self.0, &other.0) {
             return;
         }
-        let Report { fraction, counted, message, .. } = other.lock().clone();
+        let (fraction, counted, message) = {
+            let other = other.lock();
+            (other.fraction, other.counted, other.message.clone())
+        };
         let mut report = self.lock();
         (report.fraction, report.counted, report.message) = (fraction, counted, message);
     }
 
     /// Says that the call has become an execution, which goes on after its answer.
-    pub fn became(&self, execution_id: &str) {
-        self.lock().execution = Some(execution_id.to_owned());
+    pub(crate) fn became(&self, execution: &Value) {
+        self.lock().execution = Some(execution.clone());
     }
 
     /// The execution that the call has become.
     #[must_use]
-    pub fn execution(&self) -> Option<String> {
+    pub(crate) fn execution(&self) -> Option<Value> {
         self.lock().execution.clone()
+    }
+
+    /// Keeps a guard until the call is answered. A call that is dropped before drops it.
+    pub(crate) fn until_answered(&self, unless_told: UnlessTold) {
+        self.lock().unless_told.push(unless_told);
+    }
+
+    /// The call's answer is there, and with it everything its caller has to know.
+    pub(crate) fn answered(&self) {
+        let told = std::mem::take(&mut self.lock().unless_told);
+        told.into_iter().for_each(UnlessTold::told);
     }
 
     fn lock(&self) -> MutexGuard<'_, Report> {

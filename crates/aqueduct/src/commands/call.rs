@@ -4,6 +4,7 @@ use std::{io::Read, process::ExitCode, sync::Arc};
 
 use gateway::{
     aql::{registry::Endpoint, scan},
+    library::stop_signal,
     progress::Progress,
     session::{End, LOCAL, Session, Transport},
 };
@@ -51,12 +52,30 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     runtime.block_on(async {
         let app = gateway::app::open(&config).map_err(|error| Failure::app(error, &config.store.data))?;
         let session = Arc::new(Session::new(Transport::Local, LOCAL));
-        let answer = app.gateway.handle(&session, Endpoint::Unified, request, Progress::default()).await;
+        let answer = tokio::select! {
+            answer = app.gateway.handle(&session, Endpoint::Unified, request, Progress::default()) => Some(answer),
+            () = stop_signal() => None,
+        };
+        let surface = app.gateway.surface();
+        let operation = surface.registry().id(&arguments.operation).and_then(|id| surface.registry().get(id));
+        let starts = operation.is_some_and(|operation| operation.lifecycle().is_some());
         session.end(End::Graceful);
         app.close().await;
-        report::print(&if arguments.json { answer.to_text() } else { readable(&answer.to_text()) });
-        Ok(if answer.code().is_none() { ExitCode::SUCCESS } else { report::findings() })
+        let Some(answer) = answer else {
+            return Err(Failure::trouble("the call was interrupted", "what it started has been ended"));
+        };
+        let text = answer.to_text();
+        report::print(&if arguments.json { text.clone() } else { readable(&text) });
+        Ok(if answer.code().is_none() && !(starts && is_lost(&text)) { ExitCode::SUCCESS } else { report::findings() })
     })
+}
+
+/// Whether the call was answered with an execution that came to no good end.
+fn is_lost(answer: &str) -> bool {
+    let answer: Value = serde_json::from_str(answer).unwrap_or_default();
+    let data = answer.get("data").filter(|data| data.get("execution_id").is_some());
+    let status = data.and_then(|data| data.get("status")).and_then(Value::as_str);
+    matches!(status, Some("failed" | "cancelled"))
 }
 
 /// The data, or the error, for a person to read.

@@ -357,3 +357,89 @@ fn an_execution_of_another_principal_is_not_there() {
     }
     assert_eq!(ask("bob-token", "list_executions", "mcp_aql_read", json!({}))["data"]["items"], json!([]));
 }
+
+/// A refused retry is no reason to stop what runs.
+#[test]
+fn retrying_what_runs_leaves_it_running() {
+    let directory = data();
+    let mut client = fixture_setup(directory.path()).connect(WIRES[0]);
+    let id = start(&mut client, "execute_job", json!({"steps": 600, "step_milliseconds": 50}));
+    until(&mut client, &id, "running");
+    for _ in 0..5 {
+        let refused = client.execute("retry_execution", json!({"execution_id": id}));
+        assert_eq!(refused["error"]["code"], "CONFLICT_INVALID_STATE", "{refused}");
+    }
+    wait_for(Duration::from_millis(500));
+    assert_eq!(get(&mut client, &id)["status"], "running");
+    client.execute("cancel_execution", json!({"execution_id": id}));
+}
+
+/// Calls given up at any moment leave nothing behind that nobody runs.
+#[test]
+fn what_was_given_up_comes_to_an_end() {
+    let directory = data();
+    let mut client = fixture_setup(directory.path()).stdio(Era::Initialize("2025-06-18"));
+    for n in 0..60 {
+        let id = format!("given-up-{n}");
+        let params = json!({"name": "mcp_aql_execute", "arguments": {"operation": "execute_job", "params":
+            {"steps": 600, "step_milliseconds": 100, "wait_seconds": 50}}});
+        let frame = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+        client.stdio().send(frame.to_string().as_bytes());
+        wait_for(Duration::from_millis(n % 5));
+        client.notify("notifications/cancelled", json!({"requestId": id}));
+    }
+    let open =
+        json!({"filter": {"status": {"in": ["pending", "running"]}}, "include_total": true, "first": 1});
+    for _ in 0..400 {
+        if client.read("list_executions", open.clone())["data"]["pageInfo"]["totalCount"] == 0 {
+            return;
+        }
+        wait_for(Duration::from_millis(50));
+    }
+    panic!("{}", client.read("list_executions", open));
+}
+
+/// Two executions of one batch tell their own progress, and giving the batch up ends both.
+#[test]
+fn executions_of_a_batch_are_their_own() {
+    let directory = data();
+    let mut client = Setup::new(directory.path()).stdio(Era::Initialize("2025-06-18"));
+    let step = |name: &str, count: usize| {
+        let names: Vec<String> = (0..count).map(|n| format!("{name}{n}")).collect();
+        json!({"name": name, "operation": "create_entity", "for_each": names, "params":
+            {"entity_name": {"$from": "/item"}, "entity_type": "item", "description": "d"}})
+    };
+    for (name, steps) in [("Long", json!([step("a", 1000), step("b", 1)])), ("Short", json!([step("c", 1)]))]
+    {
+        let made = client.create(
+            "create_entity",
+            json!({"entity_name": name, "entity_type": "workflow",
+            "description": "d", "metadata": {"steps": steps}}),
+        );
+        assert_eq!(made["success"], true, "{made}");
+    }
+    let run = |name: &str, wait: u64| json!({"operation": "execute_workflow", "params": {"entity_name": name, "wait_seconds": wait}});
+    let batch = json!({"operations": [run("Long", 0), run("Short", 20)]});
+    let answer = client.call("mcp_aql_execute", batch);
+    let of = |n: usize| answer["results"][n]["result"]["data"].clone();
+    assert_eq!(of(1)["status"], "completed", "{answer}");
+    let long = of(0)["execution_id"].as_str().unwrap().to_owned();
+    let cancelled = client.execute("cancel_execution", json!({"execution_id": long}));
+    let percentage = cancelled["data"]["progress"]["percentage"].as_f64().unwrap_or_default();
+    assert!(percentage < 100.0, "{cancelled}");
+
+    let given_up = json!({"operations": [run("Long", 0), run("Long", 50)]});
+    let params = json!({"name": "mcp_aql_execute", "arguments": given_up});
+    let frame = json!({"jsonrpc": "2.0", "id": "batch", "method": "tools/call", "params": params});
+    client.stdio().send(frame.to_string().as_bytes());
+    wait_for(Duration::from_millis(300));
+    client.notify("notifications/cancelled", json!({"requestId": "batch"}));
+    let open = json!({"filter": {"status": {"in": ["pending", "running"]}}});
+    for _ in 0..400 {
+        if client.read("list_executions", open.clone())["data"]["items"] == json!([]) {
+            return;
+        }
+        wait_for(Duration::from_millis(50));
+    }
+    panic!("{}", client.read("list_executions", open));
+}

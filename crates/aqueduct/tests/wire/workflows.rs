@@ -489,3 +489,74 @@ fn clients_that_know_tasks_get_tasks() {
     let unknown = client.request("tasks/get", json!({"taskId": "nope", "_meta": with_tasks()}));
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
 }
+
+/// What was done when the session ended is not done again.
+#[test]
+fn a_retry_after_the_end_of_a_session_repeats_nothing() {
+    let directory = data();
+    let setup = Setup::new(directory.path());
+    let mut client = setup.stdio(LEGACY);
+    let mut many = make_many("many", "n", 1000);
+    // Large enough that results are not noted after every call.
+    many["params"]["metadata"] = json!({"text": "x".repeat(8_000)});
+    store(&mut client, "Long", json!({"steps": [many], "output": "done"}));
+    let id = client.execute("execute_workflow", json!({"entity_name": "Long", "wait_seconds": 0}))["data"]["execution_id"].clone();
+    while items(&mut client) < 60 {
+        wait_for(Duration::from_millis(10));
+    }
+    client.stdio().stdin = None;
+    assert!(client.stdio().process.wait().success());
+    let mut client = setup.stdio(LEGACY);
+    let ended = client.read("get_execution", json!({"execution_id": id}))["data"].clone();
+    assert_eq!(
+        (&ended["status"], &ended["error"]["details"]["reason"]),
+        (&json!("failed"), &json!("session_ended")),
+        "{ended}"
+    );
+    client.execute("retry_execution", json!({"execution_id": id, "wait_seconds": 0}));
+    let done = until(&mut client, &id, |execution| execution["status"] != "running");
+    assert_eq!(done["status"], "completed", "{}", done["error"]);
+    assert_eq!(items(&mut client), 1000);
+}
+
+/// A step that would wait for its own execution is answered at once.
+#[test]
+fn a_step_does_not_wait_for_executions() {
+    let directory = data();
+    let mut client = Setup::new(directory.path()).connect(WIRES[0]);
+    let steps = json!([
+        {"name": "which", "operation": "list_executions", "params": {"filter": {"status": "running"}, "first": 1}},
+        {"name": "wait", "operation": "get_execution", "params": {
+            "execution_id": {"$from": "/steps/which/data/items/0/execution_id"}, "wait_seconds": 50}},
+    ]);
+    store(&mut client, "Waits", json!({"steps": steps}));
+    let done =
+        client.execute("execute_workflow", json!({"entity_name": "Waits", "wait_seconds": 20}))["data"]
+            .clone();
+    assert_eq!(done["status"], "completed", "{done}");
+}
+
+/// The command line waits for the end and tells by its exit code how it was.
+#[test]
+fn the_command_line_tells_how_a_workflow_ended() {
+    let directory = data();
+    let setup = Setup::new(directory.path());
+    let mut client = setup.stdio(LEGACY);
+    store(&mut client, "Once", json!({"steps": [make("one", json!("One"))]}));
+    drop(client);
+    let call = |arguments: &[&str]| {
+        let mut command = crate::harness::command(&crate::harness::aqueduct(), directory.path());
+        let output =
+            command.arg("call").args(arguments).env("AQUEDUCT_DATA", directory.path().join("data")).output();
+        let output = output.unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (code, text) = call(&["execute_workflow", "entity_name=Once", "--json"]);
+    assert_eq!(code, Some(0), "{text}");
+    let (code, text) = call(&["execute_workflow", "entity_name=Once", "--json"]);
+    assert_eq!(code, Some(1), "the name is taken now: {text}");
+    let answer: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(answer["data"]["status"], "failed");
+    let id = format!("execution_id={}", answer["data"]["execution_id"].as_str().unwrap());
+    assert_eq!(call(&["get_execution", &id]).0, Some(0), "looking at it works");
+}

@@ -207,8 +207,15 @@ pub(crate) fn time_to_wait(params: &Map<String, Value>, context: &Context) -> Op
     if context.session.transport() == Transport::Local {
         return None;
     }
+    Some(asked_time(params, context))
+}
+
+fn asked_time(params: &Map<String, Value>, context: &Context) -> Duration {
+    if !context.may_wait {
+        return Duration::ZERO;
+    }
     let seconds = params.get("wait_seconds").and_then(Value::as_f64).unwrap_or_default();
-    Some(Duration::try_from_secs_f64(seconds.clamp(0.0, WAIT_SECONDS_MAX)).unwrap_or_default())
+    Duration::try_from_secs_f64(seconds.clamp(0.0, WAIT_SECONDS_MAX)).unwrap_or_default()
 }
 
 /// Answers a call that started an execution: waits a little for it, and lets it go on by itself after that.
@@ -224,11 +231,12 @@ pub(crate) async fn answer_started(
         Some(Duration::ZERO) => execution,
         time => executions.wait(&id, principal, time, &context.progress).await?,
     };
+    let view = execution.view();
     if is_open(&execution) {
-        context.progress.became(&id);
+        context.progress.became(&view);
     }
-    unless_told.told();
-    Ok(execution.view())
+    context.progress.until_answered(unless_told);
+    Ok(view)
 }
 
 fn id(params: &Map<String, Value>) -> String {
@@ -236,17 +244,24 @@ fn id(params: &Map<String, Value>) -> String {
 }
 
 async fn get(executions: Executions, params: Map<String, Value>, context: Context) -> Result<Value, Error> {
+    settle(&executions, &context).await;
     let (id, principal) = (id(&params), context.session.principal());
-    let execution = match time_to_wait(&params, &context) {
-        Some(time) if !time.is_zero() => {
-            executions.wait(&id, principal, Some(time), &context.progress).await?
-        }
-        _ => executions.get(&id, principal).await?,
+    let execution = match asked_time(&params, &context) {
+        Duration::ZERO => executions.get(&id, principal).await?,
+        time => executions.wait(&id, principal, Some(time), &context.progress).await?,
     };
     Ok(execution.view())
 }
 
+/// At the command line nobody is there a little later, when what others left is ended.
+async fn settle(executions: &Executions, context: &Context) {
+    if context.session.transport() == Transport::Local {
+        executions.settle().await;
+    }
+}
+
 async fn list(executions: Executions, _: Map<String, Value>, context: Context) -> Result<Value, Error> {
+    settle(&executions, &context).await;
     let views = executions.views(context.session.principal()).await?;
     let Some(query) = context.query else { return Err(Error::internal("the list has no query")) };
     Ok(query.run(views, context.now)?.into_value())
@@ -263,6 +278,7 @@ async fn cancel(
 }
 
 async fn retry(executions: Executions, params: Map<String, Value>, context: Context) -> Result<Value, Error> {
+    settle(&executions, &context).await;
     let id = id(&params);
     // What may not be started may not be started again either.
     let found = executions.get(&id, context.session.principal()).await?;

@@ -13,18 +13,21 @@ use std::{
     ops::ControlFlow,
     path::Path,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
 use aql::{
     error::{Code, Error},
-    execution::{Core, Execution},
+    execution::{Command, Core, Execution},
     operation::Operation,
 };
 use jiff::Timestamp;
 use serde_json::Value;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -40,6 +43,10 @@ use crate::{
 
 /// More than are kept for anyone, finished ones and those on their way.
 const VIEWS_MAX: usize = 2 * tend::KEPT_MAX;
+/// How many calls may wait for the end of an execution; there are more places among the requests by default.
+const WAITERS_MAX: usize = 128;
+/// How many executions of one principal may be on their way in this process.
+const OPEN_MAX: usize = 1000;
 /// How often someone who waits for another process's execution looks.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -85,6 +92,7 @@ pub struct Job {
     pub session: Arc<Session>,
     pub progress: Progress,
     run: Run,
+    following: Following,
     executions: Executions,
 }
 
@@ -92,6 +100,14 @@ impl Job {
     #[must_use]
     pub fn execution_id(&self) -> &str {
         &self.run.id
+    }
+
+    /// Whether the work should come to an end by itself, because its session is over. Who asks is given a moment for it;
+    /// who never does is stopped at once.
+    #[must_use]
+    pub fn should_end(&self) -> bool {
+        self.following.winds_down.store(true, Ordering::Relaxed);
+        self.following.wind_down.is_cancelled()
     }
 
     /// Keeps what a retry can go on from. Refused once the execution is not this run's any more.
@@ -113,6 +129,7 @@ struct Shared {
     /// This process, by a name that no other has.
     owner: String,
     places: Semaphore,
+    waiters: Semaphore,
     runners: RwLock<HashMap<String, Arc<dyn Runner>>>,
     live: Mutex<Live>,
     tasks: TaskTracker,
@@ -131,7 +148,14 @@ struct Live {
 #[derive(Clone)]
 struct Following {
     attempt: u32,
+    principal: String,
+    session_id: String,
+    /// Ends the work where it stands.
     stop: CancellationToken,
+    /// Asks the work to come to an end by itself, soon.
+    wind_down: CancellationToken,
+    /// Whether it listens to that.
+    winds_down: Arc<AtomicBool>,
     ended: CancellationToken,
     progress: Progress,
 }
@@ -148,6 +172,7 @@ impl Executions {
     pub fn new(store: ExecutionStore, options: Options, clock: Clock) -> Self {
         Self(Arc::new(Shared {
             places: Semaphore::new(options.max_running),
+            waiters: Semaphore::new(WAITERS_MAX),
             owner: uuid::Uuid::new_v4().to_string(),
             runners: RwLock::default(),
             live: Mutex::default(),
@@ -176,6 +201,17 @@ impl Executions {
                 .with_operation(operation)
                 .hint("Ask the server that offers the operation.")
         })
+    }
+
+    /// Refuses more than anyone needs, so that nobody fills the memory with what waits.
+    fn may_open(&self, principal: &str) -> Result<(), Error> {
+        let open = self.live().runs.values().filter(|following| following.principal == principal).count();
+        if open < OPEN_MAX {
+            return Ok(());
+        }
+        let message = format!("There are {open} executions of yours on their way, and more are not started");
+        Err(Error::new(Code::Unavailable, message)
+            .hint("Wait until some are done, or cancel some; list_executions shows them."))
     }
 
     fn live(&self) -> MutexGuard<'_, Live> {
@@ -207,7 +243,8 @@ impl Executions {
             principal: context.session.principal().to_owned(),
             params: params.clone(),
         };
-        self.begin(id.clone(), context, async move |executions, context| {
+        self.may_open(context.session.principal())?;
+        self.begin(context, async move |executions, context| {
             let held = context.session.hold();
             let created =
                 executions.0.store.create(new, executions.claim(&context.session), context.now).await;
@@ -224,7 +261,8 @@ impl Executions {
         let found = self.get(id, context.session.principal()).await?;
         let runner = self.runner(&found.record().operation)?;
         let id = id.to_owned();
-        self.begin(id.clone(), context, async move |executions, context| {
+        self.may_open(context.session.principal())?;
+        self.begin(context, async move |executions, context| {
             let held = context.session.hold();
             let (principal, claim) = (context.session.principal(), executions.claim(&context.session));
             let taken = executions.0.store.take_over(&id, principal, claim, context.now).await;
@@ -244,42 +282,33 @@ impl Executions {
 
     /// Writes down an execution and follows it, in a task of its own: a caller that goes away in between must not leave
     /// one behind that nobody runs.
-    async fn begin<W, F>(
-        &self,
-        id: String,
-        context: &Context,
-        work: W,
-    ) -> Result<(Execution, UnlessTold), Error>
+    async fn begin<W, F>(&self, context: &Context, work: W) -> Result<(Execution, UnlessTold), Error>
     where
         W: FnOnce(Self, Context) -> F + Send + 'static,
         F: Future<Output = Result<Execution, Error>> + Send + 'static,
     {
-        let given_up = CancellationToken::new();
-        let unless_told = UnlessTold {
-            executions: Arc::downgrade(&self.0),
-            id: Some(id),
-            principal: context.session.principal().to_owned(),
-            given_up: given_up.clone(),
-        };
         let (executions, context) = (self.clone(), context.clone());
-        let begun = self.0.tasks.spawn(async move {
-            let principal = context.session.principal().to_owned();
-            let execution = work(executions.clone(), context).await?;
-            if given_up.is_cancelled() {
-                executions.give_up(&execution.record().execution_id, &principal).await;
-            }
-            Ok::<_, Error>(execution)
+        let (told, caller) = oneshot::channel();
+        self.0.tasks.spawn(async move {
+            let begun = work(executions.clone(), context).await.map(|execution| {
+                let record = execution.record();
+                let owner = executions.0.owner.clone();
+                let run = Run { id: record.execution_id.clone(), owner, attempt: record.attempt };
+                (execution, UnlessTold { executions: Arc::downgrade(&executions.0), run: Some(run) })
+            });
+            // A caller that is gone drops the guard, which gives the execution up.
+            let _ = told.send(begun);
         });
-        match begun.await {
-            Ok(execution) => Ok((execution?, unless_told)),
-            Err(_) => Err(Error::internal("the execution could not be started")),
-        }
+        caller.await.unwrap_or_else(|_| Err(Error::internal("the execution could not be started")))
     }
 
-    /// Cancels what its caller never learnt of. One that is over already stays as it is.
-    async fn give_up(&self, id: &str, principal: &str) {
+    /// Cancels this attempt, which its caller never learnt of, and no later one. One that is over stays as it is.
+    async fn give_up(&self, run: &Run) {
         let reason = Some("Cancelled because its caller gave up waiting".to_owned());
-        let _ = self.cancel(id, principal, reason, (self.0.clock)()).await;
+        let changed = self.0.store.advance(run, Command::Cancel { reason }, (self.0.clock)()).await;
+        if matches!(changed, Ok(Changed::Changed(_))) {
+            self.stop(&run.id, run.attempt);
+        }
     }
 
     /// Lets a task run the execution to its end.
@@ -296,9 +325,14 @@ impl Executions {
     ) {
         let following = Following {
             attempt: run.attempt,
+            principal: context.session.principal().to_owned(),
+            session_id: context.session.id().to_owned(),
             stop: CancellationToken::new(),
+            wind_down: CancellationToken::new(),
+            winds_down: Arc::default(),
             ended: CancellationToken::new(),
-            progress: context.progress.clone(),
+            // Its own: a batch may start several, and whoever waits takes it over.
+            progress: Progress::default(),
         };
         self.live().runs.insert(run.id.clone(), following.clone());
         self.watch(&context.session);
@@ -308,8 +342,9 @@ impl Executions {
             checkpoint,
             gateway: Arc::clone(&context.gateway),
             session: Arc::clone(&context.session),
-            progress: context.progress.clone(),
+            progress: following.progress.clone(),
             run,
+            following: following.clone(),
             executions: self.clone(),
         };
         let executions = self.clone();
@@ -377,6 +412,7 @@ impl Executions {
         time: Option<Duration>,
         progress: &Progress,
     ) -> Result<Execution, Error> {
+        let Some(_waiting) = self.waiting() else { return self.get(id, principal).await };
         let over = async {
             loop {
                 let execution = self.get(id, principal).await?;
@@ -402,6 +438,12 @@ impl Executions {
                 Err(_) => self.get(id, principal).await,
             },
         }
+    }
+
+    /// A place among those who wait. They hold a place among the requests as well, of which some must be left: without
+    /// one, the answer is what there is now.
+    fn waiting(&self) -> Option<SemaphorePermit<'_>> {
+        self.0.waiters.try_acquire().ok()
     }
 
     fn seen(&self, id: &str) -> Seen {
@@ -433,27 +475,23 @@ enum Begin {
 /// Cancels the execution when dropped, unless its caller was told of it: nobody else could stop it.
 pub struct UnlessTold {
     executions: Weak<Shared>,
-    id: Option<String>,
-    principal: String,
-    given_up: CancellationToken,
+    run: Option<Run>,
 }
 
 impl UnlessTold {
     /// The caller knows of the execution now.
     pub fn told(mut self) {
-        self.id = None;
+        self.run = None;
     }
 }
 
 impl Drop for UnlessTold {
     fn drop(&mut self) {
-        let Some(id) = self.id.take() else { return };
-        self.given_up.cancel();
-        let Some(shared) = self.executions.upgrade() else { return };
+        let (Some(run), Some(shared)) = (self.run.take(), self.executions.upgrade()) else { return };
         if tokio::runtime::Handle::try_current().is_ok() {
-            let (executions, principal) = (Executions(shared), std::mem::take(&mut self.principal));
+            let executions = Executions(shared);
             let tasks = executions.0.tasks.clone();
-            tasks.spawn(async move { executions.give_up(&id, &principal).await });
+            tasks.spawn(async move { executions.give_up(&run).await });
         }
     }
 }

@@ -5,8 +5,10 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use aql::{
     error::{Code, Error},
     execution::{Command, Failure, Reason},
+    limits::RESPONSE_SIZE,
 };
 use futures_util::FutureExt;
+use serde_json::Value;
 
 use super::{Begin, Executions, Following, Job, Runner};
 use crate::store::{
@@ -17,6 +19,12 @@ use crate::store::{
 /// Progress is written down no more often than this; what is reported in between is left out.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 
+/// What an answer holds beside an execution's result, at most.
+const ENVELOPE_BYTES: usize = 64 * 1024;
+/// What is kept of an error.
+const MESSAGE_BYTES_MAX: usize = 2 * 1024;
+const DETAIL_BYTES_MAX: usize = 8 * 1024;
+const DETAILS_BYTES_MAX: usize = 32 * 1024;
 /// How often the end of a run is tried to be written.
 const ENDING_TRIES: usize = 3;
 
@@ -40,16 +48,18 @@ impl Executions {
     async fn work(&self, runner: Arc<dyn Runner>, job: Job, begin: Begin, following: &Following) {
         let run = job.run.clone();
         let Ok(_place) = self.0.places.acquire().await else { return };
-        if begin == Begin::Waiting {
-            match self.0.store.advance(&run, Command::Start, (self.0.clock)()).await {
-                Ok(Changed::Changed(_)) => {}
-                Ok(Changed::Missing | Changed::Illegal(_)) => return,
-                // There is room for an end where there was none for a beginning.
-                Err(error) => {
-                    return self.end(&run, Command::Cancel { reason: Some(error.to_string()) }).await;
-                }
-            }
+        let first = match begin {
+            Begin::Waiting => Command::Start,
+            // Changes nothing, but is refused if somebody cancelled it in the meantime.
+            Begin::Running => Command::Checkpoint,
+        };
+        match self.0.store.advance(&run, first, (self.0.clock)()).await {
+            Ok(Changed::Changed(_)) => {}
+            Ok(Changed::Missing | Changed::Illegal(_)) => return,
+            // There is room for an end where there was none for a beginning.
+            Err(_) => return self.end(&run, Command::OwnerLost).await,
         }
+        let most = job.gateway.surface().registry().limits().max_response_size();
         // The runner's own code runs inside the guard too, not only the future it returns.
         let work = AssertUnwindSafe(async move { runner.run(job).await }).catch_unwind();
         let done = tokio::select! {
@@ -58,8 +68,11 @@ impl Executions {
         };
         self.write_progress(&run, following).await;
         let command = match done {
-            Ok(Ok(result)) => Command::Complete(result),
-            Ok(Err(error)) => Command::Fail(error.into()),
+            Ok(Ok(result)) => match too_large(&result, most) {
+                None => Command::Complete(result),
+                Some(error) => Command::Fail(error.into()),
+            },
+            Ok(Err(error)) => Command::Fail(bounded(error)),
             Err(_) => {
                 tracing::error!(execution = run.id, "an execution's runner panicked");
                 Command::Fail(Error::internal("the execution failed unexpectedly").into())
@@ -97,17 +110,45 @@ impl Executions {
     /// Ends a run. Where there is no room for its result, that is its end.
     async fn end(&self, run: &Run, mut command: Command) {
         for _ in 0..ENDING_TRIES {
-            match self.0.store.advance(run, command, (self.0.clock)()).await {
+            match self.0.store.advance(run, command.clone(), (self.0.clock)()).await {
                 Ok(_) => return,
                 Err(error) => {
                     tracing::warn!(execution = run.id, %error, "the end of an execution could not be written");
-                    command = Command::Fail(not_kept(&error));
+                    if !error.is_retryable() {
+                        command = Command::Fail(not_kept(&error));
+                    }
                 }
             }
             tokio::time::sleep(PROGRESS_INTERVAL).await;
         }
-        // The lease runs out, and whoever finds it ends the execution.
+        // Nobody runs it any more, which `tend` finds out.
     }
+}
+
+/// A result that no answer could carry. The rest of an execution needs some room as well.
+fn too_large(result: &Value, max_response_size: usize) -> Option<Error> {
+    let allowed = max_response_size.saturating_sub(ENVELOPE_BYTES);
+    let size = result.to_string().len();
+    (size > allowed).then(|| {
+        Error::too_large(&RESPONSE_SIZE, allowed, size)
+            .hint("The work was done, but its result is too large to be answered. Let it answer with less.")
+    })
+}
+
+/// Errors repeat what they were given; a list of executions shows many of them.
+fn bounded(error: Error) -> Failure {
+    let mut failure = Failure::from(error);
+    if failure.message.len() > MESSAGE_BYTES_MAX {
+        let end = failure.message.floor_char_boundary(MESSAGE_BYTES_MAX);
+        failure.message.truncate(end);
+        failure.message.push('…');
+    }
+    let size = |value: &Value| value.to_string().len();
+    failure.details.retain(|_, value| size(value) <= DETAIL_BYTES_MAX);
+    if failure.details.values().map(size).sum::<usize>() > DETAILS_BYTES_MAX {
+        failure.details.clear();
+    }
+    failure
 }
 
 fn not_kept(error: &store::Error) -> Failure {

@@ -1,15 +1,23 @@
 //! Keeping executions and their processes in step: leases, what others did, sessions that end, old records.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
-use super::Executions;
-use crate::session::Session;
+use aql::execution::Command;
+
+use super::{Executions, Following};
+use crate::{session::Session, store::executions::Run};
 
 /// How often this process looks whether another one stopped something of its.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Leases are renewed this many times before they would run out.
 const RENEWALS: u32 = 6;
-/// Finished executions beyond these go, the oldest first.
+/// How long the end of a session waits for work that notes how far it is.
+const WIND_DOWN: Duration = Duration::from_secs(2);
+/// Finished executions of one principal beyond these go, the oldest first.
 pub(super) const KEPT_MAX: usize = 10_000;
 
 impl Executions {
@@ -31,6 +39,7 @@ impl Executions {
 
     async fn tend_until_idle(&self) {
         let mut since_renewal = Duration::ZERO;
+        let mut unknown: HashSet<(String, u32)> = HashSet::new();
         let step = LOOK_INTERVAL.min(self.renewal_interval());
         loop {
             tokio::time::sleep(step).await;
@@ -42,8 +51,10 @@ impl Executions {
                     return;
                 }
             }
-            let known: Vec<(String, u32)> =
-                self.live().runs.iter().map(|(id, following)| (id.clone(), following.attempt)).collect();
+            let runs = || -> HashSet<(String, u32)> {
+                self.live().runs.iter().map(|(id, following)| (id.clone(), following.attempt)).collect()
+            };
+            let known = runs();
             let alive = if since_renewal >= self.renewal_interval() {
                 since_renewal = Duration::ZERO;
                 self.0.store.renew(&self.0.owner, (self.0.clock)(), self.0.options.lease).await
@@ -51,11 +62,19 @@ impl Executions {
                 self.0.store.statuses(&self.0.owner).await
             };
             let Ok(alive) = alive else { continue };
-            for (id, attempt) in known {
-                if !alive.iter().any(|alive| alive.id == id && alive.attempt == attempt) {
-                    self.stop(&id, attempt);
-                }
+            let alive: HashSet<(String, u32)> =
+                alive.into_iter().map(|alive| (alive.id, alive.attempt)).collect();
+            for (id, attempt) in known.difference(&alive) {
+                self.stop(id, *attempt);
             }
+            // What is ours and run by nobody twice in a row is lost: the first time it may just have been written down,
+            // or just have ended.
+            let nobodys: HashSet<(String, u32)> = alive.difference(&runs()).cloned().collect();
+            for (id, attempt) in nobodys.intersection(&unknown) {
+                let run = Run { id: id.clone(), owner: self.0.owner.clone(), attempt: *attempt };
+                let _ = self.0.store.advance(&run, Command::OwnerLost, (self.0.clock)()).await;
+            }
+            unknown = nobodys;
         }
     }
 
@@ -71,25 +90,42 @@ impl Executions {
         let executions = self.clone();
         // Not among the tasks that a stop waits for.
         tokio::spawn(async move {
-            tokio::time::sleep(executions.renewal_interval() + LOOK_INTERVAL).await;
-            let now = (executions.0.clock)();
-            match executions.0.store.expire(now).await {
-                Ok(ended) => {
-                    for execution in ended {
-                        let id = &execution.record().execution_id;
-                        tracing::info!(execution = id, "ended an execution whose process is gone");
-                    }
-                }
-                Err(error) => tracing::warn!(%error, "left executions could not be ended"),
-            }
-            let keep = jiff::SignedDuration::try_from(executions.0.options.keep).unwrap_or_default();
-            if let Ok(older_than) = now.checked_sub(keep)
-                && let Err(error) = executions.0.store.purge(older_than, KEPT_MAX).await
-            {
-                tracing::warn!(%error, "old executions could not be removed");
-            }
+            tokio::time::sleep(executions.patience()).await;
+            executions.clear().await;
             executions.live().is_swept = false;
         });
+    }
+
+    /// The same at once, for those who do not stay; it takes time only where there is something to end.
+    pub async fn settle(&self) {
+        if self.0.store.has_expired((self.0.clock)()).await.unwrap_or(false) {
+            tokio::time::sleep(self.patience()).await;
+            self.clear().await;
+        }
+    }
+
+    /// How long those who live may need to renew their leases.
+    fn patience(&self) -> Duration {
+        self.renewal_interval() + LOOK_INTERVAL
+    }
+
+    async fn clear(&self) {
+        let now = (self.0.clock)();
+        match self.0.store.expire(now).await {
+            Ok(ended) => {
+                for execution in ended {
+                    let id = &execution.record().execution_id;
+                    tracing::info!(execution = id, "ended an execution whose process is gone");
+                }
+            }
+            Err(error) => tracing::warn!(%error, "left executions could not be ended"),
+        }
+        let keep = jiff::SignedDuration::try_from(self.0.options.keep).unwrap_or_default();
+        if let Ok(older_than) = now.checked_sub(keep)
+            && let Err(error) = self.0.store.purge(older_than, KEPT_MAX).await
+        {
+            tracing::warn!(%error, "old executions could not be removed");
+        }
     }
 
     /// Waits for the session's end, which is the end of what it runs.
@@ -107,6 +143,9 @@ impl Executions {
 
     /// Ends what a session has in this process.
     pub(super) async fn end_session(&self, session_id: &str) {
+        // First, so that whatever starts from now on is watched anew.
+        self.live().watched.remove(session_id);
+        self.wind_down(session_id).await;
         let ended = self.0.store.end_session(&self.0.owner, session_id, (self.0.clock)()).await;
         match ended {
             Ok(ended) => {
@@ -117,6 +156,22 @@ impl Executions {
             }
             Err(error) => tracing::warn!(%error, "the executions of a session could not be ended"),
         }
-        self.live().watched.remove(session_id);
+    }
+
+    /// Gives those who listen a moment to finish the call they are in and to note it, so that a retry need not repeat it.
+    async fn wind_down(&self, session_id: &str) {
+        let runs: Vec<Following> = self
+            .live()
+            .runs
+            .values()
+            .filter(|following| following.session_id == session_id)
+            .cloned()
+            .collect();
+        for following in &runs {
+            following.wind_down.cancel();
+        }
+        let listening = runs.iter().filter(|following| following.winds_down.load(Ordering::Relaxed));
+        let ends = futures_util::future::join_all(listening.map(|following| following.ended.cancelled()));
+        let _ = tokio::time::timeout(WIND_DOWN, ends).await;
     }
 }

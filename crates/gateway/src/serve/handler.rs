@@ -111,8 +111,8 @@ impl ServerHandler for Handler {
         let telling = tell(&context, progress.clone());
         tokio::select! {
             answer = work => {
-                if let Some(id) = progress.execution().filter(|_| takes_task) {
-                    return Ok(CallToolResponse::Task(tasks::created(&self.gateway, &session, &id).await?));
+                if let Some(execution) = progress.execution().filter(|_| takes_task) {
+                    return Ok(CallToolResponse::Task(tasks::created(&execution)));
                 }
                 let content = vec![ContentBlock::text(answer.to_text())];
                 let mut result = CallToolResult::success(content);

@@ -40,13 +40,8 @@ pub(super) fn may_start(registry: &Registry, endpoint: Endpoint, arguments: &Map
 }
 
 /// The answer to a call that has become an execution.
-pub(super) async fn created(
-    gateway: &Arc<Gateway>,
-    session: &Arc<Session>,
-    id: &str,
-) -> Result<CreateTaskResult, ErrorData> {
-    let execution = ask(gateway, session, GET, json!({"execution_id": id, "fields": "full"})).await?;
-    Ok(CreateTaskResult::new(task(&execution)))
+pub(super) fn created(execution: &Value) -> CreateTaskResult {
+    CreateTaskResult::new(task(execution))
 }
 
 pub(super) async fn get(

@@ -185,6 +185,10 @@ async fn run(job: Job) -> Result<Value, Error> {
             state.record(&ready, Vec::new(), limits.max_response_size())?;
         }
         for call in &ready.calls {
+            if job.should_end() {
+                kept.keep(&state).await?;
+                return Err(session_ended());
+            }
             let outcome = Outcome::of(call, make(&job, call).await);
             let recorded = state.record(&ready, vec![outcome], limits.max_response_size());
             tell(&job, &workflow, &state);
@@ -196,6 +200,12 @@ async fn run(job: Job) -> Result<Value, Error> {
         }
         kept.keep(&state).await?;
     }
+}
+
+fn session_ended() -> Error {
+    Error::new(Code::Unavailable, "The session ended before this workflow was done")
+        .with("reason", "session_ended")
+        .hint("Retry it: what was done is not repeated.")
 }
 
 fn tell(job: &Job, workflow: &Workflow, state: &State) {

@@ -65,14 +65,17 @@ impl Sessions {
 
     /// Everything a principal does without a session on the wire.
     pub(super) fn stateless(&self, principal: &str) -> Arc<Session> {
-        let known = read(&self.stateless).get(principal).cloned();
-        let session = known.unwrap_or_else(|| {
+        // Used while the table is held: one that was idle until now must not be ended in between.
+        let used = |session: &Arc<Session>| {
+            session.touch(self.now());
+            Arc::clone(session)
+        };
+        let known = read(&self.stateless).get(principal).map(used);
+        known.unwrap_or_else(|| {
             let mut table = write(&self.stateless);
             let fresh = || Arc::new(Session::new(Transport::StatelessHttp, principal));
-            Arc::clone(table.entry(principal.to_owned()).or_insert_with(fresh))
-        });
-        session.touch(self.now());
-        session
+            used(table.entry(principal.to_owned()).or_insert_with(fresh))
+        })
     }
 
     /// Begins a legacy session under the id that the library gave it. Where there are too many, the one unused the

@@ -52,6 +52,21 @@ impl ExecutionStore {
         self.end(which, &Command::OwnerLost, now).await
     }
 
+    /// Whether there is anything for [`ExecutionStore::expire`] to end.
+    pub async fn has_expired(&self, now: Timestamp) -> Result<bool, Error> {
+        let now = now.as_microsecond();
+        self.database
+            .read(move |connection| {
+                let found = connection
+                    .prepare_cached(
+                        "SELECT 1 FROM executions WHERE finished_at IS NULL AND lease_until < ?1",
+                    )?
+                    .exists([now])?;
+                Ok(found)
+            })
+            .await
+    }
+
     /// Ends what is not over of a session in this owner's process, and returns it.
     pub async fn end_session(
         &self,

@@ -12,7 +12,7 @@ use crate::store::writer::Effect;
 const PURGED_TOGETHER_MAX: u32 = 100;
 
 impl ExecutionStore {
-    /// Deletes executions that were over before `older_than`, and of the others that are over all but the `keep_max`
+    /// Deletes executions that were over before `older_than`, and of each principal's others that are over all but the `keep_max`
     /// that ended last. Whatever is not over stays. Returns how many went.
     pub async fn purge(&self, older_than: Timestamp, keep_max: usize) -> Result<u64, Error> {
         let older_than = older_than.as_microsecond();
@@ -49,8 +49,11 @@ fn delete(connection: &Connection, older_than: i64, keep_max: i64) -> Result<u64
     let beyond = connection
         .prepare_cached(
             "DELETE FROM executions WHERE row IN (
-                 SELECT row FROM executions WHERE finished_at IS NOT NULL
-                 ORDER BY finished_at DESC, row DESC LIMIT ?2 OFFSET ?1)",
+                 SELECT row FROM (
+                     SELECT row, row_number() OVER
+                         (PARTITION BY principal ORDER BY finished_at DESC, row DESC) AS place
+                     FROM executions WHERE finished_at IS NOT NULL)
+                 WHERE place > ?1 LIMIT ?2)",
         )?
         .execute((keep_max, PURGED_TOGETHER_MAX))?;
     Ok(u64::try_from(old.saturating_add(beyond)).unwrap_or(u64::MAX))
