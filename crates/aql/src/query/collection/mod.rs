@@ -196,9 +196,10 @@ impl Collection {
         let mut frozen = self.0.as_ref().clone();
         frozen.name = name;
         if frozen.anything {
-            let known = std::mem::replace(&mut frozen.fields, super::observe::fields(items));
+            let (observed, others) = super::observe::fields(items);
+            let known = std::mem::replace(&mut frozen.fields, observed);
             frozen.fields.retain(|field| !known.iter().any(|declared| declared.path == field.path));
-            frozen.anything = known.is_empty() && frozen.fields.is_empty();
+            frozen.anything = others || known.is_empty() && frozen.fields.is_empty();
             frozen.fields.extend(known);
         }
         Self(Arc::new(frozen))
