@@ -84,6 +84,14 @@ pub(super) fn empty(param: &str, needed: &str) -> Error {
     Error::new(Code::OutOfRange, format!("Parameter '{param}' must hold {needed}")).with("param_name", param)
 }
 
+/// A flag that would change nothing where it stands.
+pub(super) fn alone(param: &str, place: &str) -> Error {
+    Error::new(Code::InvalidType, format!("Cannot use '{param}' {place}"))
+        .with("param_name", param)
+        .with("expected_type", "valid combination of parameters")
+        .with("actual_type", "conflicting parameters")
+}
+
 pub(super) fn too_large(limit: &Limit, param: &str, actual: usize) -> Error {
     Error::too_large(limit, limit.default, actual).with("param_name", param)
 }
