@@ -9,6 +9,7 @@ use crate::{
     query::{
         Collection,
         compute::{COMPUTED, PREFIX},
+        observe,
     },
     warning::{Severity, Warning},
 };
@@ -37,6 +38,9 @@ pub(crate) struct Known {
 pub(crate) const FULL: &str = "full";
 pub(crate) const STANDARD: &str = "standard";
 pub(crate) const MINIMAL: &str = "minimal";
+
+/// Longer lists of observed names are cut, as those in errors are.
+const LISTED_NAMES_MAX: usize = 100;
 
 /// What one call selected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,16 +170,9 @@ impl Selection {
                 _ => unknown.push(text),
             }
         }
-        let warning = (!unknown.is_empty()).then(|| self.unknown_fields(&unknown));
+        let known = || self.known.iter().map(|known| known.path.to_string()).collect();
+        let warning = (!unknown.is_empty()).then(|| unknown_fields(&unknown, known()));
         Ok((Chosen::Only(paths), warning))
-    }
-
-    fn unknown_fields(&self, unknown: &[&str]) -> Warning {
-        let known: Vec<String> = self.known.iter().map(|known| known.path.to_string()).collect();
-        let message = format!("Unknown field(s) in 'fields' were left out: {}", unknown.join(", "));
-        Warning::new("VALIDATION_UNKNOWN_FIELD_WARNING", message, Severity::Medium)
-            .with("unknown_fields", unknown.iter().map(|&name| Value::from(name)).collect::<Vec<_>>())
-            .with("valid_fields", known)
     }
 
     /// Trims `data` to the chosen fields: the resource itself, or each of `data.items`.
@@ -196,7 +193,30 @@ impl Selection {
     }
 }
 
+fn unknown_fields(unknown: &[&str], known: Vec<String>) -> Warning {
+    let message = format!("Unknown field(s) in 'fields' were left out: {}", unknown.join(", "));
+    Warning::new("VALIDATION_UNKNOWN_FIELD_WARNING", message, Severity::Medium)
+        .with("unknown_fields", unknown.iter().map(|&name| Value::from(name)).collect::<Vec<_>>())
+        .with("valid_fields", known)
+}
+
 impl Chosen {
+    /// Warns of chosen paths that none of these items has. No items tell nothing.
+    #[must_use]
+    pub fn missing_in(&self, items: &[Value]) -> Option<Warning> {
+        let Self::Only(paths) = self else { return None };
+        let is_there =
+            |path: &Path| items.iter().filter_map(Value::as_object).any(|item| reaches(path.steps(), item));
+        let missing: Vec<String> = paths.iter().filter(|path| !is_there(path)).map(Path::to_string).collect();
+        if items.is_empty() || missing.is_empty() {
+            return None;
+        }
+        let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
+        let mut known = observe::names(items);
+        known.truncate(LISTED_NAMES_MAX);
+        Some(unknown_fields(&missing, known))
+    }
+
     /// The chosen part of one item.
     #[must_use]
     pub fn of(&self, item: Value) -> Value {
@@ -339,6 +359,22 @@ mod tests {
         let (chosen, warning) = list.choose(&json!(["nosuch", "id", "id..x", "name.first"])).unwrap();
         assert_eq!(chosen, Chosen::Only(vec![Path::parse("id").unwrap()]));
         assert_eq!(warning.unwrap().details["unknown_fields"], json!(["nosuch", "id..x", "name.first"]));
+    }
+
+    #[test]
+    fn paths_that_no_item_has_are_told_beside_those_that_some_have() {
+        let items =
+            [json!({"id": 1, "author": {"login": "a"}, "tags": [{"n": 1}]}), json!({"id": 2, "due": null})];
+        let missing = |fields: Value, items: &[Value]| {
+            let (chosen, _) = Selection::of_anything().choose(&fields).unwrap();
+            chosen.missing_in(items).map(|warning| warning.details)
+        };
+        let told = missing(json!(["id", "due", "titel", "author.name", "tags.n"]), &items).unwrap();
+        assert_eq!(told["unknown_fields"], json!(["titel", "author.name", "tags.n"]));
+        assert_eq!(told["valid_fields"], json!(["author", "author.login", "due", "id", "tags"]));
+        assert_eq!(missing(json!(["id", "author", "author.login", "due"]), &items), None);
+        assert_eq!(missing(json!(["titel"]), &[]), None);
+        assert_eq!(missing(json!("minimal"), &items), None);
     }
 
     #[test]

@@ -17,6 +17,9 @@ use serde_json::{Map, Value, value::to_raw_value};
 
 use crate::{gate::Permitted, session::Session, snapshots::Snapshot};
 
+/// What is answered, and a warning of chosen fields that were not in it.
+pub(crate) type Shaped = (Data, Option<Warning>);
+
 /// What was asked, taken from the parameters before the handler sees them.
 pub(crate) struct Shaping {
     pub(crate) warnings: Vec<Warning>,
@@ -101,16 +104,17 @@ impl Shaping {
         session: &Session,
         now: Timestamp,
         page_bytes: usize,
-    ) -> Option<Result<Data, Error>> {
+    ) -> Option<Result<Shaped, Error>> {
         let Asked::Returned(asked) = &self.query else { return None };
         let name = ["after", "before"].into_iter().find(|name| asked.is_given(name))?;
         let kept = session.snapshots().of(&asked.call);
         for snapshot in kept {
             match asked.page(&snapshot, self.chosen.as_ref(), now, page_bytes) {
                 Err(error) if error.code == Code::InvalidCursor => {}
-                Ok((data, _)) => {
+                Ok((page, _)) => {
+                    let warning = missing(self.chosen.as_ref(), &snapshot.listing.items);
                     session.snapshots().keep(snapshot);
-                    return Some(Ok(Data::Value(data)));
+                    return Some(Ok((Data::Value(page), warning)));
                 }
                 Err(error) => return Some(Err(error)),
             }
@@ -132,7 +136,7 @@ impl Shaping {
         data: Data,
         now: Timestamp,
         page_bytes: usize,
-    ) -> Result<Data, Error> {
+    ) -> Result<Shaped, Error> {
         if let Asked::Returned(asked) = self.query {
             return asked.apply(self.chosen.as_ref(), operation, session, data, now, page_bytes);
         }
@@ -144,9 +148,9 @@ impl Shaping {
                     collection.finish(&mut value, query.computed(), query.time(now));
                 }
                 let chosen = self.chosen.unwrap_or_else(|| selection.unasked());
-                Ok(Data::Value(selection.apply(&chosen, value)))
+                Ok((Data::Value(selection.apply(&chosen, value)), None))
             }
-            (_, data) => Ok(data),
+            (_, data) => Ok((data, None)),
         }
     }
 }
@@ -164,6 +168,10 @@ fn choose(selection: &Selection, fields: &Value) -> Result<(Chosen, Option<Warni
         .with("param_name", shared::FIELDS)
         .with("allowed_values", unknown.known)
     })
+}
+
+fn missing(chosen: Option<&Chosen>, items: &[Value]) -> Option<Warning> {
+    chosen.and_then(|chosen| chosen.missing_in(items))
 }
 
 /// Takes the controls of the query out and tells whether there were any.
@@ -189,10 +197,10 @@ impl Returned {
         data: Data,
         now: Timestamp,
         page_bytes: usize,
-    ) -> Result<Data, Error> {
+    ) -> Result<Shaped, Error> {
         let data = match data {
             Data::Raw(raw) if !self.controlled && chosen.is_none() && raw.get().len() <= page_bytes => {
-                return Ok(Data::Raw(raw));
+                return Ok((Data::Raw(raw), None));
             }
             Data::Raw(raw) => serde_json::from_str(raw.get())
                 .map_err(|_| Error::internal("the operation's result is no JSON that can be queried"))?,
@@ -202,23 +210,28 @@ impl Returned {
             // Written once, here, to know its size; what fits is sent as it is.
             let raw = to_raw_value(&data).map_err(|_| Error::internal("the result could not be written"))?;
             if raw.get().len() <= page_bytes {
-                return Ok(Data::Raw(raw));
+                return Ok((Data::Raw(raw), None));
             }
         }
         match Listing::of(data) {
             Ok(listing) => {
                 let snapshot = Arc::new(Snapshot::new(self.call.clone(), listing));
                 let (page, has_more) = self.page(&snapshot, chosen, now, page_bytes)?;
+                let warning = missing(chosen, &snapshot.listing.items);
                 if has_more {
                     session.snapshots().keep(snapshot);
                 }
-                Ok(Data::Value(page))
+                Ok((Data::Value(page), warning))
             }
             Err(other) if self.controlled => Err(no_list(operation, &other.candidates)),
-            Err(other) => Ok(Data::Value(match chosen {
-                Some(chosen) => chosen.of(other.data),
-                None => other.data,
-            })),
+            Err(other) => {
+                let warning = missing(chosen, std::slice::from_ref(&other.data));
+                let data = match chosen {
+                    Some(chosen) => chosen.of(other.data),
+                    None => other.data,
+                };
+                Ok((Data::Value(data), warning))
+            }
         }
     }
 

@@ -31,7 +31,7 @@ pub mod filter;
 mod fixture;
 mod gather;
 pub mod listing;
-mod observe;
+pub(crate) mod observe;
 pub mod order;
 pub mod page;
 pub mod params;

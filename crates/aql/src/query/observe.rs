@@ -40,6 +40,11 @@ pub(super) fn fields(items: &[Value]) -> (Vec<Field>, bool) {
     (found, root.open)
 }
 
+/// The names of these items' fields.
+pub(crate) fn names(items: &[Value]) -> Vec<String> {
+    fields(items).0.iter().map(|field| field.path.to_string()).collect()
+}
+
 impl<'a> Node<'a> {
     /// Learns the keys that stand so many steps beneath this, and tells whether any of them holds an object.
     fn see(&mut self, value: &'a Value, steps: usize, deepest: bool, budget: &mut usize) -> bool {

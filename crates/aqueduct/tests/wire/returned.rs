@@ -138,3 +138,39 @@ fn what_the_list_does_not_have_is_named_beside_what_it_has() {
     let error = things(&mut client, json!({"limit": 5}))["error"].clone();
     assert_eq!(error["code"], "VALIDATION_UNKNOWN_PARAM", "a style it does not list: {error}");
 }
+
+/// LREQ-FSEL-08
+#[test]
+fn fields_that_nothing_returned_has_are_warned_of() {
+    for wire in WIRES {
+        let directory = data();
+        let mut client = fixture_setup(directory.path()).connect(wire);
+        let warned = |answer: &Value| {
+            let warnings = answer["warnings"].as_array().cloned().unwrap_or_default();
+            let unknown = |warning: &Value| warning["code"] == "VALIDATION_UNKNOWN_FIELD_WARNING";
+            warnings.into_iter().find(unknown).map(|warning| warning["details"].clone())
+        };
+        let answer = client.read("list_things", json!({"count": 3, "fields": ["titel", "id"], "first": 2}));
+        let details = warned(&answer).unwrap();
+        assert_eq!(details["unknown_fields"], json!(["titel"]));
+        assert_eq!(
+            details["valid_fields"],
+            json!(["author", "author.login", "id", "note", "state", "title"])
+        );
+        let next = json!({"count": 3, "fields": ["titel", "id"], "first": 2,
+                          "after": answer["data"]["pageInfo"]["endCursor"]});
+        let next = client.read("list_things", next);
+        assert_eq!((ids(&next), warned(&next)), (vec![3], Some(details)));
+
+        let pairs = client.read("list_pairs", json!({"fields": ["left.a", "n"]}));
+        assert_eq!(pairs["data"], json!({"n": 1}));
+        let details = warned(&pairs).unwrap();
+        assert_eq!(details["unknown_fields"], json!(["left.a"]));
+        assert_eq!(details["valid_fields"], json!(["left", "n", "right"]));
+
+        let known = client.read("list_things", json!({"count": 3, "fields": ["title", "author.login"]}));
+        assert_eq!(warned(&known), None, "{known}");
+        let none = client.read("list_things", json!({"count": 0, "fields": ["titel"]}));
+        assert_eq!(warned(&none), None, "{none}");
+    }
+}
