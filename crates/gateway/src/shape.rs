@@ -7,7 +7,7 @@ use aql::{
     error::{Code, Error},
     fields::{Chosen, Selection},
     operation::Operation,
-    query::{Collection, CursorKey, Query, Style, listing::Listing, order},
+    query::{Collection, CursorKey, Query, Style, Window, listing::Listing, order},
     response::Data,
     shared,
     warning::Warning,
@@ -19,6 +19,10 @@ use crate::{gate::Permitted, session::Session, snapshots::Snapshot};
 
 /// What is answered, and a warning of chosen fields that were not in it.
 pub(crate) type Shaped = (Data, Option<Warning>);
+
+/// The keys of an answered list, and the one for what was called like them.
+const ANSWERED: [&str; 4] = ["items", "pageInfo", "aggregations", BESIDE];
+const BESIDE: &str = "beside";
 
 /// What was asked, taken from the parameters before the handler sees them.
 pub(crate) struct Shaping {
@@ -108,6 +112,8 @@ impl Shaping {
         let Asked::Returned(asked) = &self.query else { return None };
         let name = ["after", "before"].into_iter().find(|name| asked.is_given(name))?;
         let kept = session.snapshots().of(&asked.call);
+        // What the query names need not be in every list that this call returned, only in the one of the cursor.
+        let mut refused = None;
         for snapshot in kept {
             match asked.page(&snapshot, self.chosen.as_ref(), now, page_bytes) {
                 Err(error) if error.code == Code::InvalidCursor => {}
@@ -116,8 +122,11 @@ impl Shaping {
                     session.snapshots().keep(snapshot);
                     return Some(Ok((Data::Value(page), warning)));
                 }
-                Err(error) => return Some(Err(error)),
+                Err(error) => refused = refused.or(Some(error)),
             }
+        }
+        if let Some(error) = refused {
+            return Some(Err(error));
         }
         let message =
             format!("Parameter '{name}' belongs to no list this session still keeps, or was changed");
@@ -198,6 +207,8 @@ impl Returned {
         now: Timestamp,
         page_bytes: usize,
     ) -> Result<Shaped, Error> {
+        // Where paging means something else to the operation, nobody could ask for what was cut off.
+        let page_bytes = if self.collection.styles().is_empty() { usize::MAX } else { page_bytes };
         let data = match data {
             Data::Raw(raw) if !self.controlled && chosen.is_none() && raw.get().len() <= page_bytes => {
                 return Ok((Data::Raw(raw), None));
@@ -216,9 +227,10 @@ impl Returned {
         match Listing::of(data) {
             Ok(listing) => {
                 let snapshot = Arc::new(Snapshot::new(self.call.clone(), listing));
-                let (page, has_more) = self.page(&snapshot, chosen, now, page_bytes)?;
+                let (page, has_cursors) = self.page(&snapshot, chosen, now, page_bytes)?;
                 let warning = missing(chosen, &snapshot.listing.items);
-                if has_more {
+                // A cursor works whether or not more follow: it may be asked to go back from.
+                if has_cursors {
                     session.snapshots().keep(snapshot);
                 }
                 Ok((Data::Value(page), warning))
@@ -235,7 +247,7 @@ impl Returned {
         }
     }
 
-    /// The page that was asked for, cut to what fits, and whether more follow.
+    /// The page that was asked for, cut to what fits, and whether there are cursors in it.
     fn page(
         &self,
         snapshot: &Snapshot,
@@ -256,29 +268,48 @@ impl Returned {
             Ok(page)
         };
         let mut page = show(&query)?;
-        if let Some(fitting) = fitting(&page, page_bytes) {
+        let from_the_end = matches!(query.window(), Window::Last { .. });
+        if let Some(fitting) = fitting(&page, page_bytes, from_the_end) {
             page = show(&query.sized(fitting))?;
         }
-        let has_more = page.pointer("/pageInfo/hasNextPage") == Some(&Value::Bool(true))
-            || page.pointer("/pageInfo/hasPreviousPage") == Some(&Value::Bool(true));
-        if let Value::Object(page) = &mut page {
-            for (key, value) in &snapshot.listing.beside {
-                page.entry(key).or_insert_with(|| value.clone());
-            }
+        if let (Some(Value::Object(info)), true) =
+            (page.get_mut("pageInfo"), self.collection.styles().is_empty())
+        {
+            info.retain(|key, _| key != "startCursor" && key != "endCursor");
         }
-        Ok((page, has_more))
+        let has_cursors = page.pointer("/pageInfo/endCursor").is_some();
+        if let Value::Object(page) = &mut page {
+            put_beside(page, &snapshot.listing.beside);
+        }
+        Ok((page, has_cursors))
     }
 }
 
-/// How many of a page's items fit, if not all do. One is always shown.
-fn fitting(page: &Value, page_bytes: usize) -> Option<usize> {
+/// Adds what stood beside the list. What is called like a part of the answer would be taken for it, or lost, so it
+/// goes under a key of its own.
+fn put_beside(page: &mut Map<String, Value>, beside: &Map<String, Value>) {
+    let (taken, free): (Vec<_>, Vec<_>) =
+        beside.iter().partition(|(key, _)| ANSWERED.contains(&key.as_str()));
+    page.extend(free.into_iter().map(|(key, value)| (key.clone(), value.clone())));
+    if !taken.is_empty() {
+        let taken = taken.into_iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        page.insert(BESIDE.to_owned(), Value::Object(taken));
+    }
+}
+
+/// How many of a page's items fit, if not all do, counted from the end that it begins with. One is always shown.
+fn fitting(page: &Value, page_bytes: usize, from_the_end: bool) -> Option<usize> {
     let items = page.get("items")?.as_array()?;
     let mut bytes = 0;
-    let fit = items.iter().take_while(|item| {
+    let mut fits = |item: &&Value| {
         bytes += item.to_string().len() + 1;
         bytes <= page_bytes
-    });
-    let fit = fit.count().max(1);
+    };
+    let fit = match from_the_end {
+        true => items.iter().rev().take_while(&mut fits).count(),
+        false => items.iter().take_while(&mut fits).count(),
+    };
+    let fit = fit.max(1);
     (fit < items.len()).then_some(fit)
 }
 
@@ -297,4 +328,31 @@ fn no_list(operation: &Operation, candidates: &[String]) -> Error {
         .with("operation", operation.name().as_str())
         .with("candidates", candidates)
         .hint("Repeat the call without filter, sort, aggregate and paging; 'fields' still works.")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_page_is_cut_from_the_end_that_it_does_not_begin_with() {
+        let page = json!({"items": ["x".repeat(100), "y", "z"]});
+        assert_eq!(fitting(&page, 50, false), Some(1));
+        assert_eq!(fitting(&page, 50, true), Some(2));
+        assert_eq!(fitting(&page, 500, true), None);
+    }
+
+    #[test]
+    fn what_is_called_like_a_part_of_the_answer_is_not_lost() {
+        let mut page = json!({"items": [1], "pageInfo": {}}).as_object().cloned().unwrap();
+        let beside = json!({"items": 3, "aggregations": "theirs", "beside": 1, "total": 9});
+        put_beside(&mut page, beside.as_object().unwrap());
+        assert_eq!(
+            Value::Object(page),
+            json!({"items": [1], "pageInfo": {}, "total": 9,
+                   "beside": {"items": 3, "aggregations": "theirs", "beside": 1}})
+        );
+    }
 }

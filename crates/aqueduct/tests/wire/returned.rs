@@ -174,3 +174,49 @@ fn fields_that_nothing_returned_has_are_warned_of() {
         assert_eq!(warned(&none), None, "{none}");
     }
 }
+
+#[test]
+fn a_list_with_a_paging_of_its_own_is_not_cut() {
+    let directory = data();
+    let mut client = fixture_setup(directory.path()).connect(WIRES[0]);
+    let whole = client.read("list_rows", json!({"first": 100}));
+    assert_eq!(whole["data"]["rows"].as_array().unwrap().len(), 100, "{whole}");
+    let sorted = client.read("list_rows", json!({"first": 100, "sort": {"field": "n", "order": "desc"}}));
+    assert_eq!(sorted["data"]["items"].as_array().unwrap().len(), 100);
+    assert_eq!(sorted["data"]["items"][0]["n"], 99);
+    assert_eq!(sorted["data"]["pageInfo"], json!({"hasNextPage": false, "hasPreviousPage": false}));
+    assert_eq!(sorted["data"]["total"], 100);
+    assert_eq!(sorted["data"]["beside"], json!({"pageInfo": {"next": "theirs"}}));
+}
+
+#[test]
+fn a_series_goes_on_after_the_same_call_returned_other_fields() {
+    let directory = data();
+    let mut client = fixture_setup(directory.path()).connect(WIRES[0]);
+    let sort = json!({"field": "only_0", "order": "desc"});
+    let first = client.read("list_changes", json!({"sort": sort, "first": 2}));
+    assert_eq!(ids(&first), [3, 2]);
+    client.read("list_changes", json!({"first": 2}));
+    let cursor = &first["data"]["pageInfo"]["endCursor"];
+    let next = client.read("list_changes", json!({"sort": sort, "first": 2, "after": cursor}));
+    assert_eq!(ids(&next), [1, 0], "{next}");
+    let error = client.read("list_changes", json!({"sort": {"field": "nope"}, "first": 2, "after": cursor}));
+    assert_eq!(error["error"]["code"], "VALIDATION_INVALID_ENUM", "{error}");
+}
+
+#[test]
+fn every_cursor_works_and_a_page_from_the_end_ends_with_the_last() {
+    let directory = data();
+    let mut client = fixture_setup(directory.path()).connect(WIRES[0]);
+    let all = things(&mut client, json!({"first": 20}));
+    assert_eq!(all["data"]["pageInfo"]["hasNextPage"], false);
+    let end = &all["data"]["pageInfo"]["endCursor"];
+    assert_eq!(ids(&things(&mut client, json!({"last": 3, "before": end}))), [7, 8, 9]);
+    assert_eq!(ids(&things(&mut client, json!({"first": 3, "after": end}))), [0; 0]);
+
+    let page = client.read("list_things", json!({"count": 100, "note_bytes": 1000, "last": 100}));
+    let shown = ids(&page);
+    assert!(shown.len() < 100, "cut to what fits");
+    assert_eq!(shown.last(), Some(&100));
+    assert_eq!(page["data"]["pageInfo"]["hasPreviousPage"], true);
+}
