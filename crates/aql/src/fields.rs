@@ -10,7 +10,9 @@ use crate::{
         Collection,
         compute::{COMPUTED, PREFIX},
         observe,
+        refuse::nearest_path,
     },
+    suggest,
     warning::{Severity, Warning},
 };
 
@@ -64,11 +66,12 @@ impl Chosen {
     }
 }
 
-/// Why a `fields` value selects nothing: the preset names that exist.
+/// Why a `fields` value selects nothing: the preset names that exist, and the one most like it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownPreset {
     pub given: String,
     pub known: Vec<String>,
+    pub near: Option<String>,
 }
 
 impl Path {
@@ -155,7 +158,11 @@ impl Selection {
         if let Some(name) = fields.as_str() {
             return match self.preset(name) {
                 Some(chosen) => Ok((chosen, None)),
-                None => Err(UnknownPreset { given: name.to_owned(), known: self.preset_names() }),
+                None => {
+                    let known = self.preset_names();
+                    let near = suggest::nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+                    Err(UnknownPreset { given: name.to_owned(), known, near })
+                }
             };
         }
         let texts: Vec<&str> =
@@ -195,9 +202,12 @@ impl Selection {
 
 fn unknown_fields(unknown: &[&str], known: Vec<String>) -> Warning {
     let message = format!("Unknown field(s) in 'fields' were left out: {}", unknown.join(", "));
-    Warning::new("VALIDATION_UNKNOWN_FIELD_WARNING", message, Severity::Medium)
+    let near = unknown.iter().filter_map(|given| Some(((*given).to_owned(), nearest_path(given, &known)?)));
+    let near: Map<String, Value> = near.map(|(given, near)| (given, near.into())).collect();
+    let warning = Warning::new("VALIDATION_UNKNOWN_FIELD_WARNING", message, Severity::Medium)
         .with("unknown_fields", unknown.iter().map(|&name| Value::from(name)).collect::<Vec<_>>())
-        .with("valid_fields", known)
+        .with("valid_fields", known);
+    if near.is_empty() { warning } else { warning.with("suggestions", near) }
 }
 
 impl Chosen {
@@ -359,6 +369,10 @@ mod tests {
         let (chosen, warning) = list.choose(&json!(["nosuch", "id", "id..x", "name.first"])).unwrap();
         assert_eq!(chosen, Chosen::Only(vec![Path::parse("id").unwrap()]));
         assert_eq!(warning.unwrap().details["unknown_fields"], json!(["nosuch", "id..x", "name.first"]));
+        let (_, warning) = list.choose(&json!(["nam", "settings.thme", "zzz"])).unwrap();
+        let suggestions = json!({"nam": "name", "settings.thme": "settings.theme"});
+        assert_eq!(warning.unwrap().details["suggestions"], suggestions);
+        assert_eq!(list.choose(&json!("minimall")).unwrap_err().near.as_deref(), Some("minimal"));
     }
 
     #[test]

@@ -167,7 +167,7 @@ impl Shaping {
 fn choose(selection: &Selection, fields: &Value) -> Result<(Chosen, Option<Warning>), Error> {
     selection.choose(fields).map_err(|unknown| {
         let names = unknown.known.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
-        Error::new(
+        let error = Error::new(
             Code::InvalidEnum,
             format!(
                 "Parameter 'fields' must be one of {names} or an array of field paths, got '{}'",
@@ -175,7 +175,15 @@ fn choose(selection: &Selection, fields: &Value) -> Result<(Chosen, Option<Warni
             ),
         )
         .with("param_name", shared::FIELDS)
-        .with("allowed_values", unknown.known)
+        .with("allowed_values", unknown.known);
+        match unknown.near {
+            Some(near) => {
+                let hint = format!("Did you mean '{near}'?");
+                let suggestions = Map::from_iter([(unknown.given, Value::from(near))]);
+                error.with("suggestions", suggestions).hint(hint)
+            }
+            None => error,
+        }
     })
 }
 

@@ -36,7 +36,7 @@ pub mod order;
 pub mod page;
 pub mod params;
 pub mod path;
-mod refuse;
+pub(crate) mod refuse;
 mod run;
 pub mod sort;
 

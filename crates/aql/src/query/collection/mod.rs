@@ -98,6 +98,8 @@ fn serves(kind: Kind, groupable: bool, wanted: Use) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unusable {
     Unknown,
+    /// It has more than [`PATH_STEPS_MAX`] steps.
+    TooDeep,
     /// It is there, but not for this.
     Unfit,
 }
@@ -290,8 +292,10 @@ impl Frozen {
                 Err(Unusable::Unfit)
             };
         }
-        let path = Path::parse(given).filter(|path| path.steps().len() <= PATH_STEPS_MAX);
-        let path = path.ok_or(Unusable::Unknown)?;
+        let path = Path::parse(given).ok_or(Unusable::Unknown)?;
+        if path.steps().len() > PATH_STEPS_MAX {
+            return Err(Unusable::TooDeep);
+        }
         let exact = self.fields.iter().find(|field| field.path == path);
         let around =
             || self.fields.iter().find(|field| field.open && path.steps().starts_with(field.path.steps()));
