@@ -9,7 +9,10 @@ use crate::{
     query::{
         Collection,
         compute::{COMPUTED, PREFIX},
+        observe,
+        refuse::nearest_path,
     },
+    suggest,
     warning::{Severity, Warning},
 };
 
@@ -38,6 +41,9 @@ pub(crate) const FULL: &str = "full";
 pub(crate) const STANDARD: &str = "standard";
 pub(crate) const MINIMAL: &str = "minimal";
 
+/// Longer lists of observed names are cut, as those in errors are.
+const LISTED_NAMES_MAX: usize = 100;
+
 /// What one call selected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Chosen {
@@ -60,11 +66,12 @@ impl Chosen {
     }
 }
 
-/// Why a `fields` value selects nothing: the preset names that exist.
+/// Why a `fields` value selects nothing: the preset names that exist, and the one most like it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownPreset {
     pub given: String,
     pub known: Vec<String>,
+    pub near: Option<String>,
 }
 
 impl Path {
@@ -151,7 +158,11 @@ impl Selection {
         if let Some(name) = fields.as_str() {
             return match self.preset(name) {
                 Some(chosen) => Ok((chosen, None)),
-                None => Err(UnknownPreset { given: name.to_owned(), known: self.preset_names() }),
+                None => {
+                    let known = self.preset_names();
+                    let near = suggest::nearest(name, known.iter().map(String::as_str)).map(str::to_owned);
+                    Err(UnknownPreset { given: name.to_owned(), known, near })
+                }
             };
         }
         let texts: Vec<&str> =
@@ -166,16 +177,9 @@ impl Selection {
                 _ => unknown.push(text),
             }
         }
-        let warning = (!unknown.is_empty()).then(|| self.unknown_fields(&unknown));
+        let known = || self.known.iter().map(|known| known.path.to_string()).collect();
+        let warning = (!unknown.is_empty()).then(|| unknown_fields(&unknown, known()));
         Ok((Chosen::Only(paths), warning))
-    }
-
-    fn unknown_fields(&self, unknown: &[&str]) -> Warning {
-        let known: Vec<String> = self.known.iter().map(|known| known.path.to_string()).collect();
-        let message = format!("Unknown field(s) in 'fields' were left out: {}", unknown.join(", "));
-        Warning::new("VALIDATION_UNKNOWN_FIELD_WARNING", message, Severity::Medium)
-            .with("unknown_fields", unknown.iter().map(|&name| Value::from(name)).collect::<Vec<_>>())
-            .with("valid_fields", known)
     }
 
     /// Trims `data` to the chosen fields: the resource itself, or each of `data.items`.
@@ -196,7 +200,33 @@ impl Selection {
     }
 }
 
+fn unknown_fields(unknown: &[&str], known: Vec<String>) -> Warning {
+    let message = format!("Unknown field(s) in 'fields' were left out: {}", unknown.join(", "));
+    let near = unknown.iter().filter_map(|given| Some(((*given).to_owned(), nearest_path(given, &known)?)));
+    let near: Map<String, Value> = near.map(|(given, near)| (given, near.into())).collect();
+    let warning = Warning::new("VALIDATION_UNKNOWN_FIELD_WARNING", message, Severity::Medium)
+        .with("unknown_fields", unknown.iter().map(|&name| Value::from(name)).collect::<Vec<_>>())
+        .with("valid_fields", known);
+    if near.is_empty() { warning } else { warning.with("suggestions", near) }
+}
+
 impl Chosen {
+    /// Warns of chosen paths that none of these items has. No items tell nothing.
+    #[must_use]
+    pub fn missing_in(&self, items: &[Value]) -> Option<Warning> {
+        let Self::Only(paths) = self else { return None };
+        let is_there =
+            |path: &Path| items.iter().filter_map(Value::as_object).any(|item| reaches(path.steps(), item));
+        let missing: Vec<String> = paths.iter().filter(|path| !is_there(path)).map(Path::to_string).collect();
+        if items.is_empty() || missing.is_empty() {
+            return None;
+        }
+        let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
+        let mut known = observe::names(items);
+        known.truncate(LISTED_NAMES_MAX);
+        Some(unknown_fields(&missing, known))
+    }
+
     /// The chosen part of one item.
     #[must_use]
     pub fn of(&self, item: Value) -> Value {
@@ -339,6 +369,26 @@ mod tests {
         let (chosen, warning) = list.choose(&json!(["nosuch", "id", "id..x", "name.first"])).unwrap();
         assert_eq!(chosen, Chosen::Only(vec![Path::parse("id").unwrap()]));
         assert_eq!(warning.unwrap().details["unknown_fields"], json!(["nosuch", "id..x", "name.first"]));
+        let (_, warning) = list.choose(&json!(["nam", "settings.thme", "zzz"])).unwrap();
+        let suggestions = json!({"nam": "name", "settings.thme": "settings.theme"});
+        assert_eq!(warning.unwrap().details["suggestions"], suggestions);
+        assert_eq!(list.choose(&json!("minimall")).unwrap_err().near.as_deref(), Some("minimal"));
+    }
+
+    #[test]
+    fn paths_that_no_item_has_are_told_beside_those_that_some_have() {
+        let items =
+            [json!({"id": 1, "author": {"login": "a"}, "tags": [{"n": 1}]}), json!({"id": 2, "due": null})];
+        let missing = |fields: Value, items: &[Value]| {
+            let (chosen, _) = Selection::of_anything().choose(&fields).unwrap();
+            chosen.missing_in(items).map(|warning| warning.details)
+        };
+        let told = missing(json!(["id", "due", "titel", "author.name", "tags.n"]), &items).unwrap();
+        assert_eq!(told["unknown_fields"], json!(["titel", "author.name", "tags.n"]));
+        assert_eq!(told["valid_fields"], json!(["author", "author.login", "due", "id", "tags"]));
+        assert_eq!(missing(json!(["id", "author", "author.login", "due"]), &items), None);
+        assert_eq!(missing(json!(["titel"]), &[]), None);
+        assert_eq!(missing(json!("minimal"), &items), None);
     }
 
     #[test]

@@ -139,6 +139,12 @@ struct Many {
     note_bytes: Option<usize>,
 }
 
+#[derive(Deserialize, JsonSchema)]
+struct Rows {
+    /// How many rows to list
+    first: u64,
+}
+
 /// Things as another system would return them: a list under a name of its own, and something beside it.
 fn things(made: u64, asked: &Many) -> Value {
     let note = "n".repeat(asked.note_bytes.unwrap_or(1));
@@ -156,7 +162,7 @@ fn operation(category: Category, name: &str, description: &str) -> Operation {
 fn operations() -> Result<Operations, gateway::adapters::Error> {
     let finished = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&finished);
-    let (next, made) = (AtomicU64::new(0), AtomicU64::new(0));
+    let (next, made, changed) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
     let mut secret = operation(Category::Read, "get_secret", "Take a secret and tell nothing");
     secret.params = vec![Param::new("api_key", "string", "A key nobody may see").required().sensitive()];
     let mut named = operation(Category::Read, "get_thing", "Get a thing");
@@ -217,6 +223,24 @@ fn operations() -> Result<Operations, gateway::adapters::Error> {
         .typed(
             operation(Category::Read, "list_pairs", "Answer with two lists").queried_as_returned(),
             |_: Nothing, _| async move { Ok(json!({"left": [{"a": 1}], "right": [{"b": 2}], "n": 1})) },
+        )?
+        .typed(
+            operation(Category::Read, "list_rows", "List rows with a paging of its own").queried_as_returned(),
+            |asked: Rows, _| async move {
+                let rows: Vec<Value> = (0..asked.first).map(|n| json!({"n": n, "text": "x".repeat(1000)})).collect();
+                Ok(json!({"rows": rows, "total": asked.first, "pageInfo": {"next": "theirs"}}))
+            },
+        )?
+        .typed(
+            operation(Category::Read, "list_changes", "List rows that have another field every time")
+                .queried_as_returned(),
+            move |_: Nothing, _| {
+                let changed = changed.fetch_add(1, Ordering::Relaxed);
+                async move {
+                    let row = |n: u64| json!({"id": n, format!("only_{changed}"): n});
+                    Ok((0..4).map(row).collect::<Vec<Value>>())
+                }
+            },
         )?
         .typed(secret, |_: Nothing, _| async move { Ok(Value::Null) })
 }

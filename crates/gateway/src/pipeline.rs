@@ -183,7 +183,7 @@ impl Flow<'_> {
         let Some(operation) = self.surface.registry.get(id) else {
             return Err(Error::internal("the operation is not in its registry"));
         };
-        let data = match shaping.continued(self.session, now, page_bytes) {
+        let (data, warning) = match shaping.continued(self.session, now, page_bytes) {
             Some(page) => page?,
             None => {
                 let (gateway, session) = (Arc::clone(self.gateway), Arc::clone(self.session));
@@ -195,6 +195,7 @@ impl Flow<'_> {
                 shaping.apply(operation, self.session, outcome.data, now, page_bytes)?
             }
         };
+        warnings.extend(warning);
         Ok(self.answer(operation, &data, warnings, now))
     }
 

@@ -7,7 +7,7 @@ use aql::{
     error::{Code, Error},
     fields::{Chosen, Selection},
     operation::Operation,
-    query::{Collection, CursorKey, Query, Style, listing::Listing, order},
+    query::{Collection, CursorKey, Query, Style, Window, listing::Listing, order},
     response::Data,
     shared,
     warning::Warning,
@@ -16,6 +16,13 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, value::to_raw_value};
 
 use crate::{gate::Permitted, session::Session, snapshots::Snapshot};
+
+/// What is answered, and a warning of chosen fields that were not in it.
+pub(crate) type Shaped = (Data, Option<Warning>);
+
+/// The keys of an answered list, and the one for what was called like them.
+const ANSWERED: [&str; 4] = ["items", "pageInfo", "aggregations", BESIDE];
+const BESIDE: &str = "beside";
 
 /// What was asked, taken from the parameters before the handler sees them.
 pub(crate) struct Shaping {
@@ -101,19 +108,25 @@ impl Shaping {
         session: &Session,
         now: Timestamp,
         page_bytes: usize,
-    ) -> Option<Result<Data, Error>> {
+    ) -> Option<Result<Shaped, Error>> {
         let Asked::Returned(asked) = &self.query else { return None };
         let name = ["after", "before"].into_iter().find(|name| asked.is_given(name))?;
         let kept = session.snapshots().of(&asked.call);
+        // What the query names need not be in every list that this call returned, only in the one of the cursor.
+        let mut refused = None;
         for snapshot in kept {
             match asked.page(&snapshot, self.chosen.as_ref(), now, page_bytes) {
                 Err(error) if error.code == Code::InvalidCursor => {}
-                Ok((data, _)) => {
+                Ok((page, _)) => {
+                    let warning = missing(self.chosen.as_ref(), &snapshot.listing.items);
                     session.snapshots().keep(snapshot);
-                    return Some(Ok(Data::Value(data)));
+                    return Some(Ok((Data::Value(page), warning)));
                 }
-                Err(error) => return Some(Err(error)),
+                Err(error) => refused = refused.or(Some(error)),
             }
+        }
+        if let Some(error) = refused {
+            return Some(Err(error));
         }
         let message =
             format!("Parameter '{name}' belongs to no list this session still keeps, or was changed");
@@ -132,7 +145,7 @@ impl Shaping {
         data: Data,
         now: Timestamp,
         page_bytes: usize,
-    ) -> Result<Data, Error> {
+    ) -> Result<Shaped, Error> {
         if let Asked::Returned(asked) = self.query {
             return asked.apply(self.chosen.as_ref(), operation, session, data, now, page_bytes);
         }
@@ -144,9 +157,9 @@ impl Shaping {
                     collection.finish(&mut value, query.computed(), query.time(now));
                 }
                 let chosen = self.chosen.unwrap_or_else(|| selection.unasked());
-                Ok(Data::Value(selection.apply(&chosen, value)))
+                Ok((Data::Value(selection.apply(&chosen, value)), None))
             }
-            (_, data) => Ok(data),
+            (_, data) => Ok((data, None)),
         }
     }
 }
@@ -154,7 +167,7 @@ impl Shaping {
 fn choose(selection: &Selection, fields: &Value) -> Result<(Chosen, Option<Warning>), Error> {
     selection.choose(fields).map_err(|unknown| {
         let names = unknown.known.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
-        Error::new(
+        let error = Error::new(
             Code::InvalidEnum,
             format!(
                 "Parameter 'fields' must be one of {names} or an array of field paths, got '{}'",
@@ -162,8 +175,20 @@ fn choose(selection: &Selection, fields: &Value) -> Result<(Chosen, Option<Warni
             ),
         )
         .with("param_name", shared::FIELDS)
-        .with("allowed_values", unknown.known)
+        .with("allowed_values", unknown.known);
+        match unknown.near {
+            Some(near) => {
+                let hint = format!("Did you mean '{near}'?");
+                let suggestions = Map::from_iter([(unknown.given, Value::from(near))]);
+                error.with("suggestions", suggestions).hint(hint)
+            }
+            None => error,
+        }
     })
+}
+
+fn missing(chosen: Option<&Chosen>, items: &[Value]) -> Option<Warning> {
+    chosen.and_then(|chosen| chosen.missing_in(items))
 }
 
 /// Takes the controls of the query out and tells whether there were any.
@@ -189,10 +214,12 @@ impl Returned {
         data: Data,
         now: Timestamp,
         page_bytes: usize,
-    ) -> Result<Data, Error> {
+    ) -> Result<Shaped, Error> {
+        // Where paging means something else to the operation, nobody could ask for what was cut off.
+        let page_bytes = if self.collection.styles().is_empty() { usize::MAX } else { page_bytes };
         let data = match data {
             Data::Raw(raw) if !self.controlled && chosen.is_none() && raw.get().len() <= page_bytes => {
-                return Ok(Data::Raw(raw));
+                return Ok((Data::Raw(raw), None));
             }
             Data::Raw(raw) => serde_json::from_str(raw.get())
                 .map_err(|_| Error::internal("the operation's result is no JSON that can be queried"))?,
@@ -202,27 +229,33 @@ impl Returned {
             // Written once, here, to know its size; what fits is sent as it is.
             let raw = to_raw_value(&data).map_err(|_| Error::internal("the result could not be written"))?;
             if raw.get().len() <= page_bytes {
-                return Ok(Data::Raw(raw));
+                return Ok((Data::Raw(raw), None));
             }
         }
         match Listing::of(data) {
             Ok(listing) => {
                 let snapshot = Arc::new(Snapshot::new(self.call.clone(), listing));
-                let (page, has_more) = self.page(&snapshot, chosen, now, page_bytes)?;
-                if has_more {
+                let (page, has_cursors) = self.page(&snapshot, chosen, now, page_bytes)?;
+                let warning = missing(chosen, &snapshot.listing.items);
+                // A cursor works whether or not more follow: it may be asked to go back from.
+                if has_cursors {
                     session.snapshots().keep(snapshot);
                 }
-                Ok(Data::Value(page))
+                Ok((Data::Value(page), warning))
             }
             Err(other) if self.controlled => Err(no_list(operation, &other.candidates)),
-            Err(other) => Ok(Data::Value(match chosen {
-                Some(chosen) => chosen.of(other.data),
-                None => other.data,
-            })),
+            Err(other) => {
+                let warning = missing(chosen, std::slice::from_ref(&other.data));
+                let data = match chosen {
+                    Some(chosen) => chosen.of(other.data),
+                    None => other.data,
+                };
+                Ok((Data::Value(data), warning))
+            }
         }
     }
 
-    /// The page that was asked for, cut to what fits, and whether more follow.
+    /// The page that was asked for, cut to what fits, and whether there are cursors in it.
     fn page(
         &self,
         snapshot: &Snapshot,
@@ -243,29 +276,48 @@ impl Returned {
             Ok(page)
         };
         let mut page = show(&query)?;
-        if let Some(fitting) = fitting(&page, page_bytes) {
+        let from_the_end = matches!(query.window(), Window::Last { .. });
+        if let Some(fitting) = fitting(&page, page_bytes, from_the_end) {
             page = show(&query.sized(fitting))?;
         }
-        let has_more = page.pointer("/pageInfo/hasNextPage") == Some(&Value::Bool(true))
-            || page.pointer("/pageInfo/hasPreviousPage") == Some(&Value::Bool(true));
-        if let Value::Object(page) = &mut page {
-            for (key, value) in &snapshot.listing.beside {
-                page.entry(key).or_insert_with(|| value.clone());
-            }
+        if let (Some(Value::Object(info)), true) =
+            (page.get_mut("pageInfo"), self.collection.styles().is_empty())
+        {
+            info.retain(|key, _| key != "startCursor" && key != "endCursor");
         }
-        Ok((page, has_more))
+        let has_cursors = page.pointer("/pageInfo/endCursor").is_some();
+        if let Value::Object(page) = &mut page {
+            put_beside(page, &snapshot.listing.beside);
+        }
+        Ok((page, has_cursors))
     }
 }
 
-/// How many of a page's items fit, if not all do. One is always shown.
-fn fitting(page: &Value, page_bytes: usize) -> Option<usize> {
+/// Adds what stood beside the list. What is called like a part of the answer would be taken for it, or lost, so it
+/// goes under a key of its own.
+fn put_beside(page: &mut Map<String, Value>, beside: &Map<String, Value>) {
+    let (taken, free): (Vec<_>, Vec<_>) =
+        beside.iter().partition(|(key, _)| ANSWERED.contains(&key.as_str()));
+    page.extend(free.into_iter().map(|(key, value)| (key.clone(), value.clone())));
+    if !taken.is_empty() {
+        let taken = taken.into_iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        page.insert(BESIDE.to_owned(), Value::Object(taken));
+    }
+}
+
+/// How many of a page's items fit, if not all do, counted from the end that it begins with. One is always shown.
+fn fitting(page: &Value, page_bytes: usize, from_the_end: bool) -> Option<usize> {
     let items = page.get("items")?.as_array()?;
     let mut bytes = 0;
-    let fit = items.iter().take_while(|item| {
+    let mut fits = |item: &&Value| {
         bytes += item.to_string().len() + 1;
         bytes <= page_bytes
-    });
-    let fit = fit.count().max(1);
+    };
+    let fit = match from_the_end {
+        true => items.iter().rev().take_while(&mut fits).count(),
+        false => items.iter().take_while(&mut fits).count(),
+    };
+    let fit = fit.max(1);
     (fit < items.len()).then_some(fit)
 }
 
@@ -284,4 +336,31 @@ fn no_list(operation: &Operation, candidates: &[String]) -> Error {
         .with("operation", operation.name().as_str())
         .with("candidates", candidates)
         .hint("Repeat the call without filter, sort, aggregate and paging; 'fields' still works.")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_page_is_cut_from_the_end_that_it_does_not_begin_with() {
+        let page = json!({"items": ["x".repeat(100), "y", "z"]});
+        assert_eq!(fitting(&page, 50, false), Some(1));
+        assert_eq!(fitting(&page, 50, true), Some(2));
+        assert_eq!(fitting(&page, 500, true), None);
+    }
+
+    #[test]
+    fn what_is_called_like_a_part_of_the_answer_is_not_lost() {
+        let mut page = json!({"items": [1], "pageInfo": {}}).as_object().cloned().unwrap();
+        let beside = json!({"items": 3, "aggregations": "theirs", "beside": 1, "total": 9});
+        put_beside(&mut page, beside.as_object().unwrap());
+        assert_eq!(
+            Value::Object(page),
+            json!({"items": [1], "pageInfo": {}, "total": 9,
+                   "beside": {"items": 3, "aggregations": "theirs", "beside": 1}})
+        );
+    }
 }

@@ -19,6 +19,7 @@ pub struct NotOne {
 
 impl Listing {
     /// Finds the list: the result itself, or the only array in it that holds objects, or else the only array at all.
+    /// An empty array may be one of objects: what is meant by a query must not change with what there is to find.
     pub fn of(data: Value) -> Result<Self, NotOne> {
         let mut beside = match data {
             Value::Array(items) => return Ok(Self { items, beside: Map::new() }),
@@ -29,7 +30,7 @@ impl Listing {
             let arrays = beside.iter().filter_map(|(key, value)| Some((key, value.as_array()?)));
             arrays.filter(|(_, items)| fits(items)).map(|(key, _)| key.clone()).collect()
         };
-        let of_objects = arrays(|items| !items.is_empty() && items.iter().all(Value::is_object));
+        let of_objects = arrays(|items| items.iter().all(Value::is_object));
         let of_any = arrays(|_| true);
         let found = match (of_objects.as_slice(), of_any.as_slice()) {
             ([only], _) | ([], [only]) => only.clone(),
@@ -58,6 +59,7 @@ mod tests {
             (json!({"issues": [{"a": 1}], "total": 3}), json!([{"a": 1}]), json!({"total": 3})),
             (json!({"issues": [], "total": 0}), json!([]), json!({"total": 0})),
             (json!({"issues": [{"a": 1}], "labels": ["x"]}), json!([{"a": 1}]), json!({"labels": ["x"]})),
+            (json!({"issues": [], "labels": ["x"]}), json!([]), json!({"labels": ["x"]})),
             (json!({"names": ["x", "y"]}), json!(["x", "y"]), json!({})),
         ] {
             let listing = Listing::of(data.clone()).unwrap();
@@ -70,6 +72,7 @@ mod tests {
         for (data, candidates) in [
             (json!({"a": [{}], "b": [{}], "c": [1]}), vec!["a", "b"]),
             (json!({"a": [1], "b": [2]}), vec!["a", "b"]),
+            (json!({"issues": [], "assignees": [{"login": "x"}]}), vec!["assignees", "issues"]),
             (json!({"a": 1}), vec![]),
             (json!("text"), vec![]),
             (json!(null), vec![]),

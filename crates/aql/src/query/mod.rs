@@ -31,12 +31,12 @@ pub mod filter;
 mod fixture;
 mod gather;
 pub mod listing;
-mod observe;
+pub(crate) mod observe;
 pub mod order;
 pub mod page;
 pub mod params;
 pub mod path;
-mod refuse;
+pub(crate) mod refuse;
 mod run;
 pub mod sort;
 
@@ -115,6 +115,11 @@ impl Query {
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(other) => Err(Error::invalid_type(name, "boolean", other)),
         };
+        let include_items = flag("include_items")?;
+        if include_items && aggregates.is_empty() {
+            return Err(refuse::alone("include_items", "without 'aggregate'")
+                .hint("Leave 'include_items' out: items are given unless 'aggregate' is asked for."));
+        }
         let timed = filter.is_timed() || sort.is_timed();
         let fingerprint = fingerprint(params, collection, &sort);
         let series = std::cell::Cell::new(Series::default());
@@ -124,7 +129,7 @@ impl Query {
             Ok(place)
         })?;
         Ok(Self {
-            include_items: flag("include_items")?,
+            include_items,
             include_total: flag("include_total")?,
             computed: params.get("fields").map(|fields| collection.chosen(fields)).unwrap_or_default(),
             collection: collection.clone(),

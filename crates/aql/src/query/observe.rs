@@ -20,41 +20,67 @@ struct Node<'a> {
     open: bool,
 }
 
-/// The fields of these items. A field with values of several types may hold anything.
-pub(super) fn fields(items: &[Value]) -> Vec<Field> {
+/// The fields of these items, and whether there are others beside them. A field with values of several types may hold
+/// anything.
+pub(super) fn fields(items: &[Value]) -> (Vec<Field>, bool) {
     let mut root = Node::default();
     let mut budget = OBSERVED_FIELDS_MAX;
-    for item in items {
-        root.see(item, OBSERVED_STEPS_MAX, &mut budget);
+    // Step by step, so that what fills the inside of one field does not keep the next one from being seen.
+    for steps in 1..=OBSERVED_STEPS_MAX {
+        let mut deeper = false;
+        for item in items {
+            deeper |= root.see(item, steps, steps == OBSERVED_STEPS_MAX, &mut budget);
+        }
+        if !deeper {
+            break;
+        }
     }
     let mut found = Vec::new();
     root.list("", &mut found);
-    found
+    (found, root.open)
+}
+
+/// The names of these items' fields.
+pub(crate) fn names(items: &[Value]) -> Vec<String> {
+    fields(items).0.iter().map(|field| field.path.to_string()).collect()
 }
 
 impl<'a> Node<'a> {
-    fn see(&mut self, value: &'a Value, steps_left: usize, budget: &mut usize) {
-        let Some(kind) = kind(value) else { return };
-        self.kind = Some(self.kind.map_or(kind, |known| if known == kind { kind } else { Kind::Any }));
-        let Value::Object(object) = value else { return };
-        if steps_left == 0 {
-            self.open = true;
-            return;
-        }
+    /// Learns the keys that stand so many steps beneath this, and tells whether any of them holds an object.
+    fn see(&mut self, value: &'a Value, steps: usize, deepest: bool, budget: &mut usize) -> bool {
+        let Value::Object(object) = value else { return false };
+        let mut deeper = false;
         for (key, value) in object {
             // A path could not name these.
             if key.is_empty() || key.contains('.') {
                 continue;
             }
-            if let Some(known) = self.inner.get_mut(key.as_str()) {
-                known.see(value, steps_left - 1, budget);
-            } else if *budget > 0 {
-                *budget -= 1;
-                self.inner.entry(key).or_default().see(value, steps_left - 1, budget);
-            } else {
-                self.open = true;
+            let known = self.inner.get_mut(key.as_str());
+            if steps > 1 {
+                deeper |= known.is_some_and(|known| known.see(value, steps - 1, deepest, budget));
+                continue;
             }
+            let node = match known {
+                Some(known) => known,
+                None if *budget > 0 => {
+                    *budget -= 1;
+                    self.inner.entry(key).or_default()
+                }
+                None => {
+                    self.open = true;
+                    continue;
+                }
+            };
+            node.learn(value);
+            node.open |= deepest && value.is_object();
+            deeper |= value.is_object();
         }
+        deeper
+    }
+
+    fn learn(&mut self, value: &Value) {
+        let Some(kind) = kind(value) else { return };
+        self.kind = Some(self.kind.map_or(kind, |known| if known == kind { kind } else { Kind::Any }));
     }
 
     fn list(&self, prefix: &str, found: &mut Vec<Field>) {
@@ -96,7 +122,7 @@ mod tests {
             json!("no object"),
         ];
         let shown: Vec<(String, Kind)> =
-            fields(&items).iter().map(|field| (field.path.to_string(), field.kind)).collect();
+            fields(&items).0.iter().map(|field| (field.path.to_string(), field.kind)).collect();
         let expected = [
             ("id", Kind::Number),
             ("labels", Kind::List),
@@ -118,8 +144,17 @@ mod tests {
 
         let wide: Value = (0..1000).map(|n| (format!("k{n}"), n)).collect();
         let inside = json!({"in": wide});
-        let collection = Collection::builder("x").observed(&[inside]).build().unwrap();
+        let collection = Collection::builder("x").observed(std::slice::from_ref(&inside)).build().unwrap();
         assert!(collection.target("in.k999", Use::Sum).is_ok());
+
+        // However much is inside of one field, those beside it are known.
+        let crowded = json!({"in": inside["in"], "z": {"a": 1}, "zz": 1});
+        let collection = Collection::builder("x").observed(&[crowded]).build().unwrap();
+        assert!(collection.target("zz", Use::Sum).is_ok());
+        assert!(collection.target("z.a", Use::Sum).is_ok());
+        assert!(collection.target("y", Use::Sum).is_err());
+        let collection = Collection::builder("x").observed(&[inside["in"].clone()]).build().unwrap();
+        assert!(collection.target("k999", Use::Sum).is_ok());
 
         let none = Collection::builder("x").observed(&[]).build().unwrap();
         assert!(none.target("whatever.it.is", Use::Group).is_ok());

@@ -16,6 +16,9 @@ use crate::{
     shared::{PAGE_ACCEPTED_MAX, PAGE_DEFAULT, PAGE_MAX},
 };
 
+/// No more items than this are skipped: those before a page that storage cannot order have to be held to be counted.
+pub const SKIP_MAX: usize = 1_000_000;
+
 /// The part of a list that is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Window {
@@ -135,16 +138,45 @@ pub(super) fn read(
                 .hint(format!("Use only one of the styles: {}.", ways.join("; or "))));
         }
     };
-    match style {
-        Style::Cursor => by_cursor(params, open),
-        Style::Offset => Ok(Window::Offset {
-            limit: size(params, "limit")?.unwrap_or(PAGE_DEFAULT),
-            offset: whole(params, "offset", 0)?.unwrap_or(0),
-        }),
-        Style::Page => Ok(Window::Page {
-            page: whole(params, "page", 1)?.unwrap_or(1),
-            page_size: size(params, "page_size")?.unwrap_or(PAGE_DEFAULT),
-        }),
+    let (window, name) = match style {
+        Style::Cursor => return by_cursor(params, open),
+        Style::Offset => (
+            Window::Offset {
+                limit: size(params, "limit")?.unwrap_or(PAGE_DEFAULT),
+                offset: whole(params, "offset", 0)?.unwrap_or(0),
+            },
+            "offset",
+        ),
+        Style::Page => (
+            Window::Page {
+                page: whole(params, "page", 1)?.unwrap_or(1),
+                page_size: size(params, "page_size")?.unwrap_or(PAGE_DEFAULT),
+            },
+            "page",
+        ),
+    };
+    if window.skip() > SKIP_MAX { Err(too_far(&window, name, collection)) } else { Ok(window) }
+}
+
+fn too_far(window: &Window, name: &str, collection: &Collection) -> Error {
+    let maximum = match window {
+        Window::Page { page_size, .. } => SKIP_MAX / (*page_size).max(1) + 1,
+        _ => SKIP_MAX,
+    };
+    let value = match window {
+        Window::Page { page, .. } => *page,
+        other => other.skip(),
+    };
+    let message =
+        format!("Parameter '{name}' must be {maximum} or less, for up to {SKIP_MAX} items can be skipped");
+    let error = Error::new(Code::OutOfRange, message)
+        .with("param_name", name)
+        .with("maximum", maximum)
+        .with("value", value);
+    if collection.styles().contains(&Style::Cursor) {
+        error.hint("Go through a long list with 'first' and 'after', or narrow it with 'filter'.")
+    } else {
+        error.hint("Narrow the list with 'filter', or sort it the other way round.")
     }
 }
 
@@ -308,8 +340,16 @@ mod tests {
             (json!({"offset": -1}), Code::OutOfRange),
             (json!({"page": 0}), Code::OutOfRange),
             (json!({"page_size": 0}), Code::OutOfRange),
+            (json!({"offset": 1_000_001}), Code::OutOfRange),
+            (json!({"page": 10_002, "page_size": 100}), Code::OutOfRange),
+            (json!({"page": u64::MAX, "page_size": 100}), Code::OutOfRange),
         ] {
             assert_eq!(window(params.clone()).unwrap_err().code, code, "{params}");
         }
+        assert!(window(json!({"offset": 1_000_000})).is_ok());
+        assert!(window(json!({"page": 10_001, "page_size": 100})).is_ok());
+        let error = window(json!({"page": 10_002, "page_size": 100})).unwrap_err();
+        assert_eq!(error.details["maximum"], 10_001);
+        assert!(error.details["hint"].as_str().unwrap().contains("'after'"));
     }
 }

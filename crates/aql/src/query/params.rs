@@ -6,6 +6,7 @@ use super::{
     aggregate::FUNCTIONS,
     collection::{Collection, Style, Use},
     filter::OPERATORS,
+    page::SKIP_MAX,
 };
 use crate::{
     define::Param,
@@ -97,9 +98,10 @@ fn sized(name: &str, description: &str) -> Param {
 }
 
 fn from(name: &str, description: &str, minimum: u8) -> Param {
-    let mut param = Param::new(name, "integer", description).default_value(minimum);
-    param.minimum = Some(minimum.into());
-    param
+    let description = format!("{description}; up to {SKIP_MAX} items can be skipped, cursors go further");
+    Param::new(name, "integer", &description)
+        .default_value(minimum)
+        .range(minimum.into(), SKIP_MAX as f64 + f64::from(minimum))
 }
 
 fn names(collection: &Collection, wanted: Use) -> String {

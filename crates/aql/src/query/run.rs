@@ -158,6 +158,15 @@ mod tests {
         assert_eq!(answer["pageInfo"]["hasNextPage"], true);
     }
 
+    #[test]
+    fn asking_for_items_that_come_anyway_is_refused() {
+        let error = query(&json!({"include_items": true, "first": 2})).unwrap_err();
+        assert_eq!((error.code, &error.details["param_name"]), (Code::InvalidType, &json!("include_items")));
+        assert_eq!(error.message, "Cannot use 'include_items' without 'aggregate'");
+        assert!(error.details["hint"].as_str().unwrap().contains("Leave 'include_items' out"));
+        assert!(query(&json!({"include_items": false})).is_ok());
+    }
+
     /// LREQ-COMP-01
     #[test]
     fn computed_values_appear_when_selected() {

@@ -138,3 +138,85 @@ fn what_the_list_does_not_have_is_named_beside_what_it_has() {
     let error = things(&mut client, json!({"limit": 5}))["error"].clone();
     assert_eq!(error["code"], "VALIDATION_UNKNOWN_PARAM", "a style it does not list: {error}");
 }
+
+/// LREQ-FSEL-08
+#[test]
+fn fields_that_nothing_returned_has_are_warned_of() {
+    for wire in WIRES {
+        let directory = data();
+        let mut client = fixture_setup(directory.path()).connect(wire);
+        let warned = |answer: &Value| {
+            let warnings = answer["warnings"].as_array().cloned().unwrap_or_default();
+            let unknown = |warning: &Value| warning["code"] == "VALIDATION_UNKNOWN_FIELD_WARNING";
+            warnings.into_iter().find(unknown).map(|warning| warning["details"].clone())
+        };
+        let answer = client.read("list_things", json!({"count": 3, "fields": ["titel", "id"], "first": 2}));
+        let details = warned(&answer).unwrap();
+        assert_eq!(details["unknown_fields"], json!(["titel"]));
+        assert_eq!(
+            details["valid_fields"],
+            json!(["author", "author.login", "id", "note", "state", "title"])
+        );
+        let next = json!({"count": 3, "fields": ["titel", "id"], "first": 2,
+                          "after": answer["data"]["pageInfo"]["endCursor"]});
+        let next = client.read("list_things", next);
+        assert_eq!((ids(&next), warned(&next)), (vec![3], Some(details)));
+
+        let pairs = client.read("list_pairs", json!({"fields": ["left.a", "n"]}));
+        assert_eq!(pairs["data"], json!({"n": 1}));
+        let details = warned(&pairs).unwrap();
+        assert_eq!(details["unknown_fields"], json!(["left.a"]));
+        assert_eq!(details["valid_fields"], json!(["left", "n", "right"]));
+
+        let known = client.read("list_things", json!({"count": 3, "fields": ["title", "author.login"]}));
+        assert_eq!(warned(&known), None, "{known}");
+        let none = client.read("list_things", json!({"count": 0, "fields": ["titel"]}));
+        assert_eq!(warned(&none), None, "{none}");
+    }
+}
+
+#[test]
+fn a_list_with_a_paging_of_its_own_is_not_cut() {
+    let directory = data();
+    let mut client = fixture_setup(directory.path()).connect(WIRES[0]);
+    let whole = client.read("list_rows", json!({"first": 100}));
+    assert_eq!(whole["data"]["rows"].as_array().unwrap().len(), 100, "{whole}");
+    let sorted = client.read("list_rows", json!({"first": 100, "sort": {"field": "n", "order": "desc"}}));
+    assert_eq!(sorted["data"]["items"].as_array().unwrap().len(), 100);
+    assert_eq!(sorted["data"]["items"][0]["n"], 99);
+    assert_eq!(sorted["data"]["pageInfo"], json!({"hasNextPage": false, "hasPreviousPage": false}));
+    assert_eq!(sorted["data"]["total"], 100);
+    assert_eq!(sorted["data"]["beside"], json!({"pageInfo": {"next": "theirs"}}));
+}
+
+#[test]
+fn a_series_goes_on_after_the_same_call_returned_other_fields() {
+    let directory = data();
+    let mut client = fixture_setup(directory.path()).connect(WIRES[0]);
+    let sort = json!({"field": "only_0", "order": "desc"});
+    let first = client.read("list_changes", json!({"sort": sort, "first": 2}));
+    assert_eq!(ids(&first), [3, 2]);
+    client.read("list_changes", json!({"first": 2}));
+    let cursor = &first["data"]["pageInfo"]["endCursor"];
+    let next = client.read("list_changes", json!({"sort": sort, "first": 2, "after": cursor}));
+    assert_eq!(ids(&next), [1, 0], "{next}");
+    let error = client.read("list_changes", json!({"sort": {"field": "nope"}, "first": 2, "after": cursor}));
+    assert_eq!(error["error"]["code"], "VALIDATION_INVALID_ENUM", "{error}");
+}
+
+#[test]
+fn every_cursor_works_and_a_page_from_the_end_ends_with_the_last() {
+    let directory = data();
+    let mut client = fixture_setup(directory.path()).connect(WIRES[0]);
+    let all = things(&mut client, json!({"first": 20}));
+    assert_eq!(all["data"]["pageInfo"]["hasNextPage"], false);
+    let end = &all["data"]["pageInfo"]["endCursor"];
+    assert_eq!(ids(&things(&mut client, json!({"last": 3, "before": end}))), [7, 8, 9]);
+    assert_eq!(ids(&things(&mut client, json!({"first": 3, "after": end}))), [0; 0]);
+
+    let page = client.read("list_things", json!({"count": 100, "note_bytes": 1000, "last": 100}));
+    let shown = ids(&page);
+    assert!(shown.len() < 100, "cut to what fits");
+    assert_eq!(shown.last(), Some(&100));
+    assert_eq!(page["data"]["pageInfo"]["hasPreviousPage"], true);
+}

@@ -9,7 +9,7 @@
 //!
 //! - `sum` and `avg` take numbers and pass over everything else. Sums of integers are exact (beyond 64 bits the nearest
 //!   float), those with fractions are the exact sum rounded once, so no order of items changes them. The sum of nothing
-//!   is 0 and its average null. A sum that passes the largest float on its way is null.
+//!   is 0 and its average null. A sum beyond every float is null.
 //! - `min` and `max` pass over null and missing values and compare all others in the one [`order`]; of nothing they
 //!   are null.
 //! - Groups are the keys of an object, which is written in the order of their text. A string is its own key, any other

@@ -146,7 +146,7 @@ mod tests {
                 json!({"x": {"sum": "_computed.age_days"}}),
                 Code::InvalidEnum,
                 "aggregate.x.sum",
-                "'_computed.age_days' cannot be summed, for it is not numeric.",
+                "'_computed.age_days' is computed; aggregations are over stored fields.",
             ),
         ] {
             let error = read(&given, &fixture::tasks()).unwrap_err();

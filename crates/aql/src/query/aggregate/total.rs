@@ -1,7 +1,8 @@
 //! Sums that no order of adding changes.
 //!
 //! Whole numbers are added as integers. Floats are kept as partial sums that do not overlap (Shewchuk 1997), so nothing
-//! is lost until the one rounding of the end.
+//! is lost until the one rounding of the end. Large floats are kept apart and scaled down, for two of them may add up to
+//! more than a float can be, and a partial sum that is infinite would never become a number again.
 
 use crate::query::order::Num;
 
@@ -11,7 +12,19 @@ pub(super) struct Total {
     whole: i128,
     /// From small to large.
     partials: Vec<f64>,
+    /// The same for what is at least [`LARGE`], times [`DOWN`].
+    large: Vec<f64>,
 }
+
+/// 2^512: 2^64 floats below it add up to less than 2^576.
+const LARGE: f64 = f64::from_bits((1023 + 512) << 52);
+/// 2^-128 and 2^128: 2^64 floats scaled down add up to less than 2^960, and none of them loses a bit.
+const DOWN: f64 = f64::from_bits((1023 - 128) << 52);
+const UP: f64 = f64::from_bits((1023 + 128) << 52);
+/// 2^872, and 2^1000 once it is scaled up: what is less can be added to the small ones without passing every float.
+const NEAR_OVERFLOW: f64 = f64::from_bits((1023 + 872) << 52);
+/// 2^-512: what is less may lose bits when it is scaled down.
+const TINY: f64 = f64::from_bits((1023 - 512) << 52);
 
 impl Total {
     /// Adds a number so many times.
@@ -25,10 +38,14 @@ impl Total {
             }
             // A product would be rounded; doubling is exact.
             Num::Other(float) => {
+                let (partials, float) = match float.abs() < LARGE {
+                    true => (&mut self.partials, float),
+                    false => (&mut self.large, float * DOWN),
+                };
                 let (mut doubled, mut bits) = (float, times);
                 while bits > 0 {
                     if bits & 1 == 1 {
-                        add_exactly(&mut self.partials, doubled);
+                        add_exactly(partials, doubled);
                     }
                     doubled *= 2.0;
                     bits >>= 1;
@@ -37,19 +54,36 @@ impl Total {
         }
     }
 
+    /// Beyond every float it is infinite.
     pub(super) fn sum(&self) -> Num {
-        if self.partials.is_empty() {
+        if self.partials.is_empty() && self.large.is_empty() {
             return Num::Whole(self.whole);
         }
-        let mut partials = self.partials.clone();
+        let (sum, scale) = self.scaled();
+        Num::of_float(sum * scale)
+    }
+
+    /// The sum rounded once, and what it has to be multiplied by.
+    fn scaled(&self) -> (f64, f64) {
+        let mut small = self.partials.clone();
         let mut rest = self.whole;
         while rest != 0 {
             // The nearest float, then what it missed by.
             let near = rest as f64;
-            add_exactly(&mut partials, near);
+            add_exactly(&mut small, near);
             rest -= near as i128;
         }
-        Num::of_float(rounded(partials))
+        if self.large.last().is_none_or(|highest| highest.abs() < NEAR_OVERFLOW) {
+            self.large.iter().for_each(|partial| add_exactly(&mut small, partial * UP));
+            return (rounded(small), 1.0);
+        }
+        let mut large = self.large.clone();
+        // So far below the last digit of the sum, only the side on which they lie can matter.
+        let tiny = small.iter().rfind(|partial| partial.abs() < TINY);
+        let tiny = tiny.map(|partial| f64::MIN_POSITIVE.copysign(*partial));
+        let scaled = small.iter().filter(|partial| partial.abs() >= TINY).map(|partial| partial * DOWN);
+        tiny.into_iter().chain(scaled).for_each(|partial| add_exactly(&mut large, partial));
+        (rounded(large), UP)
     }
 
     /// None if nothing was added.
@@ -61,7 +95,11 @@ impl Total {
                 Num::of_float(sum as f64 / count as f64)
             }
             Num::Whole(sum) => Num::of_float((sum / count) as f64 + (sum % count) as f64 / count as f64),
-            Num::Other(sum) => Num::of_float(sum / count as f64),
+            // The average is a float even where the sum is beyond them.
+            Num::Other(_) => {
+                let (sum, scale) = self.scaled();
+                Num::of_float(sum / count as f64 * scale)
+            }
         })
     }
 }
@@ -165,6 +203,45 @@ mod tests {
         let sum = |tiny: f64| total(&[half.clone(), json!(1), json!(tiny)]).sum();
         assert_eq!(sum(1e-300), Num::of_float(9_007_199_254_740_994.0));
         assert_eq!(sum(-1e-300), Num::of_float(9_007_199_254_740_992.0));
+    }
+
+    #[test]
+    fn sums_that_pass_the_largest_float_on_their_way_come_back() {
+        for (values, expected) in [
+            (vec![1e308, 1e308, -1e308, -1e308, 0.5], json!(0.5)),
+            (vec![1e308, 1e308, 1e308, -1e308, -1e308], json!(1e308)),
+            (vec![f64::MAX, f64::MAX, -f64::MAX, 5e-324, -f64::MAX], json!(5e-324)),
+            (vec![f64::MAX, 1e200, -1e200, -f64::MAX, 1e-300, 1.5], json!(1.5)),
+            (vec![1e160, -1e160, 1e150, 3.0, -1e150], json!(3)),
+            (vec![f64::MAX, 1e291], json!(f64::MAX)),
+            (vec![f64::MAX, 1e292], json!(null)),
+            (vec![1e308, 1e308, 1e-300], json!(null)),
+            (vec![-1e308, -1e308], json!(null)),
+        ] {
+            let mut values: Vec<Value> = values.into_iter().map(Value::from).collect();
+            for _ in 0..values.len() {
+                assert_eq!(total(&values).sum().to_value(), expected, "{values:?}");
+                values.rotate_left(1);
+            }
+            values.reverse();
+            assert_eq!(total(&values).sum().to_value(), expected, "{values:?}");
+        }
+        assert_eq!(total(&[json!(1e308), json!(1e308)]).average().map(Num::to_value), Some(json!(1e308)));
+        // Half way between two large floats the smallest float decides.
+        let (step, half) = (f64::MAX - f64::MAX.next_down(), (f64::MAX - f64::MAX.next_down()) / 2.0);
+        let even = f64::MAX.next_down();
+        let sum = |tiny: f64| total(&[json!(even), json!(half), json!(tiny)]).sum().to_value();
+        assert_eq!((sum(5e-324), sum(-5e-324)), (json!(even + step), json!(even)));
+    }
+
+    #[test]
+    fn no_more_partial_sums_are_kept_than_a_float_has_room_for() {
+        let mut total = Total::default();
+        for n in 0..10_000 {
+            total.add(Num::of_float(1.7e308 / f64::from(n % 7 + 1)), 1_000_000);
+            assert!(total.partials.len() + total.large.len() < 64);
+        }
+        assert_eq!(total.sum().to_value(), Value::Null);
     }
 
     #[test]

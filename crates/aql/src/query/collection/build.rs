@@ -91,8 +91,9 @@ impl Builder {
     /// The fields that these items have. None of them tells nothing, so then any path may be named.
     #[must_use]
     pub fn observed(mut self, items: &[Value]) -> Self {
-        self.observed = observe::fields(items);
-        self.anything |= self.observed.is_empty();
+        let (observed, others) = observe::fields(items);
+        self.anything |= others || observed.is_empty();
+        self.observed = observed;
         self
     }
 

@@ -98,6 +98,8 @@ fn serves(kind: Kind, groupable: bool, wanted: Use) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unusable {
     Unknown,
+    /// It has more than [`PATH_STEPS_MAX`] steps.
+    TooDeep,
     /// It is there, but not for this.
     Unfit,
 }
@@ -196,9 +198,10 @@ impl Collection {
         let mut frozen = self.0.as_ref().clone();
         frozen.name = name;
         if frozen.anything {
-            let known = std::mem::replace(&mut frozen.fields, super::observe::fields(items));
+            let (observed, others) = super::observe::fields(items);
+            let known = std::mem::replace(&mut frozen.fields, observed);
             frozen.fields.retain(|field| !known.iter().any(|declared| declared.path == field.path));
-            frozen.anything = known.is_empty() && frozen.fields.is_empty();
+            frozen.anything = others || known.is_empty() && frozen.fields.is_empty();
             frozen.fields.extend(known);
         }
         Self(Arc::new(frozen))
@@ -289,8 +292,10 @@ impl Frozen {
                 Err(Unusable::Unfit)
             };
         }
-        let path = Path::parse(given).filter(|path| path.steps().len() <= PATH_STEPS_MAX);
-        let path = path.ok_or(Unusable::Unknown)?;
+        let path = Path::parse(given).ok_or(Unusable::Unknown)?;
+        if path.steps().len() > PATH_STEPS_MAX {
+            return Err(Unusable::TooDeep);
+        }
         let exact = self.fields.iter().find(|field| field.path == path);
         let around =
             || self.fields.iter().find(|field| field.open && path.steps().starts_with(field.path.steps()));

@@ -1,6 +1,6 @@
 //! Reading a filter: every key, operator and operand is checked before any item is looked at.
 
-use jiff::Timestamp;
+use jiff::{Timestamp, tz::Offset};
 use serde_json::{Map, Value};
 
 use super::{Condition, Filter, Test};
@@ -244,7 +244,7 @@ fn start(place: &str, kind: Kind, operand: &Value) -> Result<String, Error> {
 /// Text has the order of time only if all of it is written alike, so another spelling is refused, not misread.
 fn time(place: &str, kind: Kind, operand: &Value) -> Result<(), Error> {
     let (Kind::Time, Value::String(text)) = (kind, operand) else { return Ok(()) };
-    let in_utc = text.ends_with('Z') && Format::DateTime.accepts(text);
+    let in_utc = text.ends_with('Z') && (Format::DateTime.accepts(text) || is_beyond(text));
     if in_utc || Format::Date.accepts(text) {
         return Ok(());
     }
@@ -253,6 +253,15 @@ fn time(place: &str, kind: Kind, operand: &Value) -> Result<(), Error> {
         .with("param_name", place)
         .with("format", "date-time")
         .with("value", text.as_str()))
+}
+
+/// Whether this is a date-time of the last hours that a date can name, which no clock here reaches: people write them
+/// for "never". It needs no other spelling, for as text it stands behind all that can be stored.
+fn is_beyond(text: &str) -> bool {
+    let civil = text.strip_suffix('Z').filter(|civil| civil.get(10..11) == Some("T"));
+    civil
+        .and_then(|civil| civil.parse::<jiff::civil::DateTime>().ok())
+        .is_some_and(|civil| civil > Offset::UTC.to_datetime(Timestamp::MAX))
 }
 
 /// The same test in the one precision that times are written in, microseconds. What lies between two of them equals
@@ -393,6 +402,27 @@ mod tests {
             fault(&json!({"status": ["a"]})).details["hint"],
             "For one of several values, use {\"in\": […]}."
         );
+    }
+
+    #[test]
+    fn a_date_that_no_clock_reaches_lies_behind_all_others() {
+        let accepts = |test: Value, created: &str| {
+            let filter = Filter::read(&json!({"created_at": test}), &fixture::tasks()).unwrap();
+            filter.accepts(&json!({"created_at": created}), fixture::now())
+        };
+        let last = compute::time_text(Timestamp::MAX);
+        for never in ["9999-12-31T23:59:59Z", "9999-12-31T00:00:00Z", "9999-12-31T23:59:59.999999999Z"] {
+            for created in ["2026-02-04T10:30:00.000000Z", last.as_str()] {
+                assert!(accepts(json!({"lte": never}), created), "{never} {created}");
+                assert!(accepts(json!({"lt": never, "ne": never}), created), "{never} {created}");
+                assert!(!accepts(json!({"gte": never}), created), "{never} {created}");
+            }
+        }
+        for wrong in
+            ["9999-12-31T24:00:00Z", "9999-13-31T23:59:59Z", "9999-12-31 23:59:59Z", "9999-12-31T23:59:59"]
+        {
+            assert_eq!(fault(&json!({"created_at": {"lt": wrong}})).code, Code::InvalidFormat, "{wrong}");
+        }
     }
 
     #[test]

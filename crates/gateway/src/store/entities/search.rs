@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::words::separated;
+use super::words::{BOUNDARY_WORD, separated};
 
 /// Words and phrases of a query that are looked for. Further ones could only reorder what the first ones find.
 const QUERY_TERMS_MAX: usize = 64;
@@ -14,7 +14,7 @@ pub(super) fn quoted_terms(query: &str) -> Vec<String> {
         .filter(|term| seen.insert(*term))
         .take(QUERY_TERMS_MAX)
         // SQLite would end the expression at a NUL.
-        .map(|term| format!("\"{}\"", separated(&term.replace(['\0', '"'], " "))))
+        .map(|term| format!("\"{}\"", separated(&term.replace(['\0', '"', BOUNDARY_WORD], " "))))
         .collect()
 }
 
@@ -49,6 +49,7 @@ mod tests {
             ("NEAR(a, 2) *", "\"NEAR(a,\" OR \"2)\" OR \"*\""),
             ("a\"b", "\"a b\""),
             ("a\0b", "\"a b\""),
+            ("a\u{E000}b", "\"a b\""),
             ("東京", "\" 東  京 \""),
         ] {
             assert_eq!(quoted_terms(query).join(" OR "), expected, "{query:?}");

@@ -8,6 +8,8 @@ use crate::store::Error;
 
 /// Stands between values as a word that nobody searches for, so that a phrase does not match across two tags.
 const BOUNDARY: &str = " \u{E000} ";
+/// The word itself, which neither a text nor a search may hold, or a search for it would find whatever has two values.
+pub(super) const BOUNDARY_WORD: char = '\u{E000}';
 
 /// What the text index is told about an entity, column by column.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,11 +26,14 @@ impl Words {
         for value in entity.metadata.iter().flat_map(serde_json::Map::values) {
             collect(value, &mut values);
         }
+        let plain = |text: &str| text.replace(BOUNDARY_WORD, " ");
+        let tags = entity.tags.iter().flatten().map(|tag| plain(tag));
+        let values = values.iter().map(|value| plain(value));
         Self {
-            name: separated(&entity.name),
-            tags: separated(&entity.tags.as_deref().unwrap_or_default().join(BOUNDARY)),
-            description: separated(&entity.description),
-            metadata: separated(&values.join(BOUNDARY)),
+            name: separated(&plain(&entity.name)),
+            tags: separated(&tags.collect::<Vec<_>>().join(BOUNDARY)),
+            description: separated(&plain(&entity.description)),
+            metadata: separated(&values.collect::<Vec<_>>().join(BOUNDARY)),
         }
     }
 

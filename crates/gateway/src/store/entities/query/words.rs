@@ -148,9 +148,8 @@ fn find(connection: &Connection, terms: &[String], note: Option<&Value>) -> Resu
         let weight = noted.get(number).copied().unwrap_or_else(|| weight(all, found.len()));
         weights.push(weight);
         found.iter_mut().for_each(|hit| hit.score = hit.score.saturating_mul(weight));
+        // One term after the other, so that no more is held than the entities found and one term's hits.
         hits.append(&mut found);
-    }
-    if terms.len() > 1 {
         hits = merged(hits);
     }
     Ok((hits, json!(weights)))
@@ -166,13 +165,15 @@ fn matches(connection: &Connection, term: &str) -> Result<Vec<Hit>, Error> {
         while let Some(row) = found.next()? {
             hits.push(Hit { row: row.get(0)?, score });
         }
+        hits = merged(hits);
     }
-    Ok(merged(hits))
+    Ok(hits)
 }
 
 /// One hit for each row, with the sum of its scores.
 fn merged(mut hits: Vec<Hit>) -> Vec<Hit> {
-    hits.sort_unstable_by_key(|hit| hit.row);
+    // What is joined here comes in order of its rows, and this sort only joins what is in order.
+    hits.sort_by_key(|hit| hit.row);
     hits.dedup_by(|next, kept| {
         let same = next.row == kept.row;
         if same {

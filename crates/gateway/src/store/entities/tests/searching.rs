@@ -58,6 +58,16 @@ async fn any_word_matches_and_a_phrase_matches_as_a_whole() {
 }
 
 #[tokio::test]
+async fn what_stands_between_values_is_no_word() {
+    let f = library().await;
+    let described = NewEntity { description: "left\u{E000}right".into(), ..new("note", "sides") };
+    f.add(7, described).await;
+    assert_eq!(found(&f, "\u{E000}").await, [""; 0]);
+    assert_eq!(found(&f, "\"brulee \u{E000} stone\"").await, [""; 0]);
+    assert_eq!(found(&f, "\"left right\"").await, ["sides"]);
+}
+
+#[tokio::test]
 async fn better_matches_come_first() {
     let f = library().await;
     // Longer texts count less, but not as much less as a name counts more.
