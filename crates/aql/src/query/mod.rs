@@ -120,6 +120,11 @@ impl Query {
             return Err(refuse::alone("include_items", "without 'aggregate'")
                 .hint("Leave 'include_items' out: items are given unless 'aggregate' is asked for."));
         }
+        let include_total = flag("include_total")?;
+        if include_total && !aggregates.is_empty() && !include_items {
+            return Err(refuse::alone("include_total", "beside 'aggregate' without 'include_items'")
+                .hint("Count with an aggregation of its own: {\"total\": {\"count\": true}}."));
+        }
         let timed = filter.is_timed() || sort.is_timed();
         let fingerprint = fingerprint(params, collection, &sort);
         let series = std::cell::Cell::new(Series::default());
@@ -130,7 +135,7 @@ impl Query {
         })?;
         Ok(Self {
             include_items,
-            include_total: flag("include_total")?,
+            include_total,
             computed: params.get("fields").map(|fields| collection.chosen(fields)).unwrap_or_default(),
             collection: collection.clone(),
             filter,

@@ -107,7 +107,8 @@ proptest! {
         include_items in any::<bool>(),
     ) {
         let given = json!({
-            "filter": filter, "aggregate": aggregate, "include_items": include_items, "first": 3, "include_total": true
+            "filter": filter, "aggregate": aggregate, "include_items": include_items, "first": 3,
+            "include_total": include_items
         });
         let answer = run(&given, &items);
         let accepted = model::select(&filter, &Value::Null, &items);

@@ -235,7 +235,10 @@ pub(super) fn query() -> impl Strategy<Value = (Value, Find)> {
     let entity_type = prop_oneof![3 => Just(None), 1 => Just(Some("note".to_owned()))];
     (filter(), sort(), aggregate, window(), flags, entity_type).prop_map(
         |(filter, sort, aggregate, window, (total, items), entity_type)| {
-            let mut given = vec![("filter", filter), ("sort", sort), ("include_total", total)];
+            let mut given = vec![("filter", filter), ("sort", sort)];
+            if aggregate.is_null() || items {
+                given.push(("include_total", total));
+            }
             if !aggregate.is_null() {
                 given.extend([("aggregate", aggregate), ("include_items", json!(items))]);
             }
