@@ -25,7 +25,7 @@ const SOFT: &[&str] = &[
 /// Verbs that tell nothing of the deed.
 const EMPTY: &[&str] = &["manage", "administer", "perform", "handle"];
 
-/// Nouns whose change decides who may do what.
+/// Nouns whose change decides who may do things.
 const RIGHTS: &[&str] = &[
     "permission",
     "permissions",
@@ -136,7 +136,7 @@ fn by_verbs(facts: &Facts<'_>) -> Draft {
         (Some(named), None) => {
             draft.take(named, 50);
             draft.at_least(DangerLevel::Reversible, "name", "only one word of the name tells".to_owned());
-            draft.reasons.push(format!("only the name's word '{}' tells what it does", named.word));
+            draft.reasons.push(format!("only the name's word '{}' tells its effect", named.word));
         }
         (None, Some(told)) => {
             draft.take(told, SURE_PERCENT_MIN);
@@ -154,7 +154,7 @@ fn by_verbs(facts: &Facts<'_>) -> Draft {
     }
     let several = name.is_some_and(|said| said.verbs.len() > 1);
     if several && draft.category == Category::Create {
-        draft.at_least(DangerLevel::Destructive, "name", "it may change what is already there".to_owned());
+        draft.at_least(DangerLevel::Destructive, "name", "it may change something already there".to_owned());
     }
     draft
 }
@@ -242,7 +242,7 @@ impl Draft {
             self.verb.filter(|verb| EMPTY.contains(verb) && self.category == Category::Execute)
         {
             self.percent = self.percent.min(60);
-            self.reasons.push(format!("'{verb}' does not tell what it does"));
+            self.reasons.push(format!("'{verb}' does not tell its effect"));
         }
     }
 
@@ -277,14 +277,14 @@ impl Draft {
         let open = self.verb.is_some_and(|verb| OPEN_ENDED.contains(&verb));
         let promised = description::only_reads(facts.description).is_some();
         if open && !promised {
-            let text = "a query does what its language can".to_owned();
+            let text = "a query can do all its language allows".to_owned();
             self.at_least(DangerLevel::Reversible, "open", text);
         }
         let runs = self.category == Category::Execute || (open && !promised);
         if let Some(name) = first(Hint::Runs).filter(|_| runs) {
             self.category = Category::Execute;
             self.at_least(DangerLevel::Dangerous, "parameters", format!("it runs whatever '{name}' says"));
-            self.reasons.push(format!("what it does depends on '{name}'"));
+            self.reasons.push(format!("its effect depends on '{name}'"));
         }
         if let Some(name) = first(Hint::Saves).filter(|_| self.category == Category::Read) {
             self.note("parameters", format!("it writes a file where '{name}' says"));
@@ -311,12 +311,12 @@ impl Draft {
         }
         if self.category == Category::Update {
             if let Some(word) = description::overwrites(facts.description) {
-                let text = format!("'{word}': it changes what is there already, or much at once");
+                let text = format!("'{word}': it changes something already there, or much together");
                 self.at_least(DangerLevel::Destructive, "phrases", text);
             }
             let parts = words::of_name(facts.name);
             if let Some(word) = parts.iter().find(|part| RIGHTS.contains(&part.as_str())) {
-                let text = format!("'{word}' decides who may do what");
+                let text = format!("'{word}' decides who may do things");
                 self.at_least(DangerLevel::Destructive, "rights", text);
             }
         }
@@ -340,7 +340,7 @@ impl Draft {
         match claims.read_only_hint {
             Some(false) if self.category == Category::Read => {
                 self.note("annotations", "readOnlyHint is false".to_owned());
-                self.reasons.push("it seems to read, but its server says that it does not".to_owned());
+                self.reasons.push("it seems to read, but its server says otherwise".to_owned());
                 (self.category, self.danger) = (Category::Execute, DangerLevel::Reversible);
                 self.percent = self.percent.min(60);
             }
@@ -350,8 +350,7 @@ impl Draft {
                     (self.category, self.danger, self.percent) = (Category::Read, DangerLevel::Safe, 90);
                     self.reasons.clear();
                 } else {
-                    self.reasons
-                        .push("its server says that it only reads, which nothing else shows".to_owned());
+                    self.reasons.push("its server calls it read-only, which nothing else shows".to_owned());
                 }
             }
             _ => {}

@@ -148,6 +148,8 @@ mod tests {
             ("contact-list-update", "update", true),
             ("list_deleted_items", "list", true),
             ("search_index_delete", "delete", true),
+            ("security_scan_start", "start", true),
+            ("scan_start", "start", true),
             ("list_delete_markers", "list", false),
             ("bulk-remove-tags", "remove", true),
             ("resources_create_or_update", "create update", true),

@@ -19,6 +19,15 @@ fn short(judgement: &Judgement) -> (Category, DangerLevel) {
 use Category::{Create, Delete, Execute, Read, Update};
 use DangerLevel::{Dangerous, Destructive, Forbidden, Reversible, Safe};
 
+/// Reasons end up in messages, where nothing may look like a stack frame.
+fn assert_no_stack_frame(found: &Judgement) {
+    let frame = regex::Regex::new(r"(?i)at\s+\S+").unwrap();
+    let says = found.evidence.iter().map(|evidence| &evidence.says);
+    for text in found.reasons.iter().chain(says) {
+        assert!(!frame.is_match(text), "{text}");
+    }
+}
+
 /// LREQ-DANGER-05 LREQ-DANGER-11 REQ-CLASS-06
 #[test]
 fn names_and_descriptions_are_judged_together() {
@@ -51,6 +60,7 @@ fn names_and_descriptions_are_judged_together() {
     ] {
         let found = judged(json!({"name": name, "description": description}));
         assert_eq!(short(&found), expected, "{name}: {description}: {:?}", found.evidence);
+        assert_no_stack_frame(&found);
     }
 }
 
@@ -58,7 +68,9 @@ fn names_and_descriptions_are_judged_together() {
 fn parameters_tell_more() {
     let of = |name: &str, description: &str, parameter: &str| {
         let schema = json!({"properties": {parameter: {"description": "Where to save it"}}});
-        short(&judged(json!({"name": name, "description": description, "inputSchema": schema})))
+        let found = judged(json!({"name": name, "description": description, "inputSchema": schema}));
+        assert_no_stack_frame(&found);
+        short(&found)
     };
     assert_eq!(of("run_script", "", "script"), (Execute, Dangerous));
     assert_eq!(of("query_items", "Query items", "sql"), (Execute, Dangerous));
@@ -89,7 +101,9 @@ fn what_is_doubtful_asks_for_review_and_says_why() {
 fn annotations_raise_and_only_trust_lowers() {
     let with = |name: &str, annotations: Value, trust: Trust| {
         let tool = tool(json!({"name": name, "annotations": annotations}));
-        short(&classify(&tool, trust, &Overrides::default()).judgement)
+        let found = classify(&tool, trust, &Overrides::default()).judgement;
+        assert_no_stack_frame(&found);
+        short(&found)
     };
     let read_only = json!({"readOnlyHint": true});
     assert_eq!(with("frobnicate", read_only.clone(), Trust::Claimed), (Execute, Destructive));
@@ -160,6 +174,7 @@ fn a_tool_that_only_reads_or_only_writes_stays_whole() {
     ] {
         let whole = chosen(name, parameter, values);
         assert_eq!(whole.operations.len(), 1, "{name}");
+        assert_no_stack_frame(&whole.judgement);
         assert_eq!(short(&whole.judgement), expected, "{name}: {:?}", whole.judgement.evidence);
     }
 }
