@@ -139,8 +139,9 @@ fn by_verbs(facts: &Facts<'_>) -> Draft {
             draft.reasons.push(format!("only the name's word '{}' tells its effect", named.word));
         }
         (None, Some(told)) => {
-            draft.take(told, SURE_PERCENT_MIN);
+            draft.take(told, 65);
             draft.at_least(DangerLevel::Reversible, "description", "only the description tells".to_owned());
+            draft.reasons.push(format!("only the description's word '{}' tells its effect", told.word));
         }
         (None, None) => {
             draft.note("unknown", "no known verb, so EXECUTE and destructive".to_owned());

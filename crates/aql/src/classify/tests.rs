@@ -48,6 +48,7 @@ fn names_and_descriptions_are_judged_together() {
         ("purge_items", "", (Delete, Dangerous)),
         ("reset_items", "", (Execute, Forbidden)),
         ("send_item", "", (Execute, Reversible)),
+        ("run_item", "", (Execute, Destructive)),
         ("item_status", "Get the status", (Read, Safe)),
         ("items", "Returns items", (Read, Reversible)),
         ("items", "Deletes items", (Delete, Destructive)),
@@ -86,6 +87,7 @@ fn what_is_doubtful_asks_for_review_and_says_why() {
         ("get_item", "Get one item", false),
         ("get_item", "Deletes an item", true),
         ("frobnicate", "", true),
+        ("items", "Returns items", true),
         ("manage_items", "Manage items", true),
         ("item_report", "", true),
     ] {

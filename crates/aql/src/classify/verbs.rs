@@ -30,7 +30,8 @@ const fn doubtful(category: Category, danger: DangerLevel, words: &'static str) 
 }
 
 /// Harm is judged by what is lost: nothing (safe), nothing that the opposite verb does not bring back (reversible),
-/// or something (destructive). A verb that says nothing of what it does is destructive.
+/// or something (destructive). A verb that leaves open
+/// what is done, as "run" does, is destructive.
 const ROWS: &[Row] = {
     use Category::{Create, Delete, Execute, Read, Update};
     use DangerLevel::{Destructive, Reversible, Safe};
@@ -75,7 +76,7 @@ const ROWS: &[Row] = {
             Update,
             Reversible,
             "patch put mark change move resolve star watch ignore mute pin lock label link connect close \
-                sort flag highlight scale convert transition finalize fill sync synchronize resync merge \
+                sort flag highlight scale convert transition finalize fill sync synchronize resync \
                 route associate join leave follow unfollow setup fix format push pull",
         ),
         sure(
@@ -85,6 +86,7 @@ const ROWS: &[Row] = {
                 revert rollback unpublish write alter mutate downgrade unroute disconnect rotate regenerate \
                 recreate migrate",
         ),
+        doubtful(Update, Destructive, "merge"),
         sure(
             Delete,
             Destructive,
@@ -95,22 +97,22 @@ const ROWS: &[Row] = {
         sure(
             Execute,
             Reversible,
-            "invoke trigger send notify publish submit start pause unpause resume retry reboot restart \
+            "trigger send notify publish submit start pause unpause resume retry reboot restart \
                 reconnect navigate scroll hover simulate interact crawl scrape reindex invite respond launch \
-                enqueue investigate recycle shutdown stop forward reply install checkout rerun stage unstage \
+                enqueue investigate recycle shutdown stop forward reply install checkout stage unstage \
                 authenticate login logout compress",
         ),
         doubtful(
             Execute,
             Reversible,
-            "run request press drag power transfer review queue flush test take call switch chat message \
+            "request press drag power transfer review queue flush test take switch chat message \
                 email print play refresh click type select evaluate open load trace profile",
         ),
-        doubtful(Execute, Destructive, "place order trade exercise block"),
+        doubtful(Execute, Destructive, "run call place order trade exercise block"),
         sure(
             Execute,
             Destructive,
-            "execute exec cancel abort terminate kill apply deploy approve deny reject reset release \
+            "execute exec invoke rerun cancel abort terminate kill apply deploy approve deny reject reset release \
                 manage administer perform handle pay buy sell charge refund withdraw force override bypass \
                 promote drain cordon failover liquidate decline grant ban eval schedule",
         ),
