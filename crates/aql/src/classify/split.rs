@@ -3,11 +3,11 @@
 use serde_json::Map;
 
 use super::{
-    Choice, Facts, Judgement, Operation, Override, Overrides, Provenance,
+    Choice, Evidence, Facts, Judgement, Operation, Override, Overrides, Provenance,
     description::heaviest,
     judge, name,
     parameters::{self, Chooser},
-    words,
+    patterns, words,
 };
 use crate::{category::Category, listed::Annotations};
 
@@ -47,10 +47,14 @@ pub(super) fn operations(
     Some(operations)
 }
 
-/// One value, judged as if it were a tool of that name. Description, parameters and annotations speak of all values
-/// together, so they say nothing about this one.
+/// One value, judged as if it were a tool of that name. Description and parameters speak of all values together, so
+/// they say nothing about this one; nor does a server's word that the tool as a whole does not only read.
 fn of_value(facts: &Facts<'_>, value: &str, given: Override) -> Judgement {
-    let (schema, annotations) = (Map::new(), Annotations::default());
+    let schema = Map::new();
+    let annotations = Annotations {
+        read_only_hint: facts.annotations.read_only_hint.filter(|only_reads| *only_reads),
+        ..facts.annotations.clone()
+    };
     let alone = Facts {
         name: value,
         title: None,
@@ -59,7 +63,18 @@ fn of_value(facts: &Facts<'_>, value: &str, given: Override) -> Judgement {
         annotations: &annotations,
         ..*facts
     };
-    judge::judge(&alone, given)
+    let mut judgement = judge::judge(&alone, given);
+    // The tool's own name may be dangerous by itself, and no value hides it.
+    if let Some((level, pattern)) = patterns::level(facts.name, facts.server)
+        && judgement.category.is_mutating()
+        && given.danger.is_none()
+        && judgement.danger < level
+    {
+        judgement.danger = level;
+        let says = format!("the tool's name fits '{pattern}', so {level}");
+        judgement.evidence.push(Evidence { rule: "patterns", says });
+    }
+    judgement
 }
 
 /// Whether some values read and others do not. A name that says what is done to stored state ("create_request") means

@@ -166,6 +166,20 @@ fn a_tool_that_mixes_reads_and_writes_is_split() {
 }
 
 #[test]
+fn what_is_known_of_the_whole_tool_raises_its_writing_parts_only() {
+    let dangers = |name: &str, annotations: Value| -> Vec<_> {
+        let schema = json!({"properties": {"action": {"enum": ["list", "create"]}}, "required": ["action"]});
+        let tool = tool(json!({"name": name, "inputSchema": schema, "annotations": annotations}));
+        let split = classify(&tool, Trust::Claimed, &Overrides::default());
+        split.operations.iter().map(|operation| operation.judgement.danger).collect()
+    };
+    let claims = json!({"readOnlyHint": false, "destructiveHint": true});
+    assert_eq!(dangers("items", json!({})), [Safe, Reversible]);
+    assert_eq!(dangers("items", claims), [Safe, Destructive]);
+    assert_eq!(dangers("force_items", json!({})), [Safe, Dangerous]);
+}
+
+#[test]
 fn a_tool_that_only_reads_or_only_writes_stays_whole() {
     for (name, parameter, values, expected) in [
         ("item_info", "action", &["list", "get"][..], (Read, Safe)),
