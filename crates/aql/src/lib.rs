@@ -22,6 +22,7 @@
 pub mod answer_schema;
 pub mod batch;
 pub mod category;
+pub mod classify;
 pub mod danger;
 pub mod define;
 pub mod error;

@@ -39,6 +39,8 @@ pub struct Annotations {
 /// Why a file holds no list of tools.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAList {
+    #[error("line {line}, column {column} is no JSON")]
+    NoJson { line: usize, column: usize },
     #[error("it holds neither an array of tools nor an object with 'tools'")]
     NoTools,
     #[error("entry {index} is no tool: {reason}")]
@@ -70,6 +72,45 @@ pub fn read(value: Value) -> Result<Vec<ListedTool>, NotAList> {
                 .map_err(|error| NotAList::NoTool { index, reason: error.to_string() })
         })
         .collect()
+}
+
+/// Reads a saved list from its text: one JSON value as [`read`] takes it, or JSON Lines with one entry a line.
+pub fn read_text(text: &str) -> Result<Vec<ListedTool>, NotAList> {
+    let whole: Result<Value, serde_json::Error> = serde_json::from_str(text);
+    let (value, error) = match whole {
+        Ok(Value::Object(entry)) if entry.contains_key("tool") || entry.contains_key("name") => {
+            (Value::Array(vec![Value::Object(entry)]), None)
+        }
+        Ok(value) => (value, None),
+        // More after the first value is what lines look like to a reader of one.
+        Err(error) => {
+            (lines(text).filter(|lines| !lines.is_empty()).map_or(Value::Null, Value::Array), Some(error))
+        }
+    };
+    match error {
+        Some(error) if value.is_null() => {
+            Err(lines_error(text).unwrap_or(NotAList::NoJson { line: error.line(), column: error.column() }))
+        }
+        _ => read(value),
+    }
+}
+
+fn filled(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty())
+}
+
+fn lines(text: &str) -> Option<Vec<Value>> {
+    filled(text).map(|(_, line)| serde_json::from_str(line).ok()).collect()
+}
+
+/// Where JSON Lines go wrong; nothing where the first line is already no value, so that the text is none.
+fn lines_error(text: &str) -> Option<NotAList> {
+    let (_, first) = filled(text).next()?;
+    serde_json::from_str::<Value>(first).ok()?;
+    filled(text).find_map(|(index, line)| {
+        let error = serde_json::from_str::<Value>(line).err()?;
+        Some(NotAList::NoJson { line: index + 1, column: error.column() })
+    })
 }
 
 fn flattened(entry: Value) -> Value {
@@ -104,6 +145,21 @@ mod tests {
             assert_eq!((read.len(), read[0].name.as_str()), (1, "get_x"), "{list}");
             assert_eq!(read[0].annotations.read_only_hint, Some(true));
         }
+    }
+
+    #[test]
+    fn lines_are_read_like_a_list_and_told_apart_from_broken_text() {
+        let line = r#"{"id": "s/a", "server": "s", "tool": {"name": "a"}}"#;
+        for text in [line.to_owned(), format!("{line}\n\n{line}\n"), format!("[{line}]")] {
+            let tools = read_text(&text).unwrap();
+            assert_eq!((tools[0].name.as_str(), tools[0].server.as_deref()), ("a", Some("s")), "{text}");
+        }
+        for (text, line, column) in
+            [("", 1, 0), ("{\"tools\": [", 1, 11), ("{}\n{oh\n", 2, 2), ("[\n1,\n", 3, 0)]
+        {
+            assert_eq!(read_text(text), Err(NotAList::NoJson { line, column }), "{text}");
+        }
+        assert!(matches!(read_text("{\"name\": \"a\"}\n7"), Err(NotAList::NoTool { index: 1, .. })));
     }
 
     #[test]

@@ -30,6 +30,8 @@ enum Command {
     Call(commands::call::Arguments),
     /// Check the configuration and the operations, and say what could be better
     Check(commands::check::Arguments),
+    /// Judge the tools of other servers: what they do, how dangerous that is, and why
+    Classify(commands::classify::Arguments),
     /// Print a completion script for a shell
     Completions(commands::completions::Arguments),
 }
@@ -108,6 +110,7 @@ fn main() -> ExitCode {
         Command::Describe(arguments) => commands::describe::run(&arguments),
         Command::Call(arguments) => commands::call::run(arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
+        Command::Classify(arguments) => commands::classify::run(&arguments),
         Command::Completions(arguments) => commands::completions::run::<Cli>(&arguments),
     };
     match result {

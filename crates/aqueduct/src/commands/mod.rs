@@ -2,6 +2,7 @@
 
 pub(crate) mod call;
 pub(crate) mod check;
+pub(crate) mod classify;
 pub(crate) mod completions;
 pub(crate) mod describe;
 pub(crate) mod ops;

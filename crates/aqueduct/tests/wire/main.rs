@@ -9,6 +9,7 @@
 )]
 
 mod batch;
+mod classify;
 mod commands;
 mod conformance;
 mod crash;
