@@ -44,6 +44,7 @@ pub mod request;
 pub mod response;
 pub mod scan;
 pub mod schema;
+pub mod search;
 pub mod shared;
 pub mod suggest;
 pub mod tools;

@@ -39,10 +39,41 @@ pub struct Annotations {
 /// Why a file holds no list of tools.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAList {
+    #[error("it is not JSON: line {line}, column {column}")]
+    NoJson { line: usize, column: usize },
     #[error("it holds neither an array of tools nor an object with 'tools'")]
     NoTools,
     #[error("entry {index} is no tool: {reason}")]
     NoTool { index: usize, reason: String },
+}
+
+/// Reads the text of a saved list: one of the shapes that [`read`] takes, or JSON Lines with one tool in each.
+pub fn parse(text: &str) -> Result<Vec<ListedTool>, NotAList> {
+    let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
+    let mut values =
+        values.map_err(|error| NotAList::NoJson { line: error.line(), column: error.column() })?;
+    let lines = values.len() != 1
+        || values.iter().any(|value| value.get("name").is_some() || value.get("tool").is_some());
+    match values.pop() {
+        Some(value) if !lines => read(value),
+        Some(value) => {
+            values.push(value);
+            read(Value::Array(values))
+        }
+        None => Err(NotAList::NoTools),
+    }
+}
+
+impl ListedTool {
+    /// What a ranking calls it: its id, or else its server and name.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match (&self.id, &self.server) {
+            (Some(id), _) => id.clone(),
+            (None, Some(server)) => format!("{server}/{}", self.name),
+            (None, None) => self.name.clone(),
+        }
+    }
 }
 
 /// Reads a saved list: an array of tools, a `tools/list` result, or the whole response to one. An entry may hold its
@@ -104,6 +135,28 @@ mod tests {
             assert_eq!((read.len(), read[0].name.as_str()), (1, "get_x"), "{list}");
             assert_eq!(read[0].annotations.read_only_hint, Some(true));
         }
+    }
+
+    #[test]
+    fn texts_are_read_as_one_list_or_as_lines() {
+        let names =
+            |text: &str| parse(text).map(|tools| tools.into_iter().map(|tool| tool.label()).collect());
+        for (text, expected) in [
+            (r#"[{"name": "a"}]"#, vec!["a"]),
+            (r#"{"tools": [{"name": "a"}, {"name": "b", "server": "s"}]}"#, vec!["a", "s/b"]),
+            (r#"{"name": "a"}"#, vec!["a"]),
+            ("{\"name\": \"a\"}\n\n{\"tool\": {\"name\": \"b\"}, \"id\": \"x/b\"}\n", vec!["a", "x/b"]),
+            ("[]", vec![]),
+        ] {
+            assert_eq!(
+                names(text),
+                Ok(expected.into_iter().map(str::to_owned).collect::<Vec<_>>()),
+                "{text}"
+            );
+        }
+        assert_eq!(names("{\"name\": \"a\"}\n{oops"), Err(NotAList::NoJson { line: 2, column: 2 }));
+        assert_eq!(names(""), Err(NotAList::NoTools));
+        assert!(matches!(names("1 2"), Err(NotAList::NoTool { index: 0, .. })));
     }
 
     #[test]

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod describe;
 pub(crate) mod ops;
+mod saved;
 pub(crate) mod serve;
 
 use gateway::aql::registry::Registry;

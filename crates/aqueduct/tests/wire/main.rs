@@ -17,6 +17,7 @@ mod documents;
 mod encoding;
 mod entities;
 mod executions;
+mod finding;
 mod harness;
 mod hostile;
 mod http;
