@@ -56,6 +56,14 @@ impl Prepared {
     }
 }
 
+impl Prepared {
+    /// The name of the operation that was probably meant by one that does not exist.
+    pub(crate) fn meant_by<'a>(&self, registry: &'a Registry, name: &str) -> Option<&'a str> {
+        let place = self.index.meant_by(name)?;
+        registry.visible().nth(place).map(|operation| operation.name().as_str())
+    }
+}
+
 /// Answers an introspect call whose parameters were validated.
 pub fn answer(registry: &Registry, params: &Map<String, Value>, session: &str) -> Result<Answer, Error> {
     let text = |key: &str| params.get(key).and_then(Value::as_str);

@@ -85,6 +85,9 @@ pub struct Index {
 
 type Stem = u32;
 
+/// What was meant by a wrong name is among the first, or it was not meant.
+const MEANT_AMONG: usize = 5;
+
 #[derive(Debug, Default)]
 struct Postings {
     rarity: f32,
@@ -115,6 +118,25 @@ impl Index {
     #[must_use]
     pub fn find(&self, text: &str) -> Vec<usize> {
         rank::rank(self, &question::Question::read(self, text))
+    }
+
+    /// The document that was probably meant by a name that none has: it does the same, with other words for it, to
+    /// exactly the things that the name speaks of.
+    #[must_use]
+    pub fn meant_by(&self, name: &str) -> Option<usize> {
+        let question = question::Question::read(self, name);
+        let things: Vec<_> = question.wanted.iter().filter(|wanted| !wanted.is_verb).collect();
+        if question.missed || things.is_empty() {
+            return None;
+        }
+        let named = |place: usize, stem: Stem| {
+            self.postings(stem).iter().any(|posting| posting.in_name && posting.document as usize == place)
+        };
+        rank::rank(self, &question).into_iter().take(MEANT_AMONG).find(|place| {
+            let deed = self.entries.get(*place).and_then(|entry| entry.deed);
+            deed == question.deed
+                && things.iter().all(|thing| thing.stems.iter().any(|(stem, _)| named(*place, *stem)))
+        })
     }
 
     fn stem(&self, text: &str) -> Option<Stem> {

@@ -24,6 +24,8 @@ pub(super) struct Question {
     pub(super) pairs: Vec<(Stem, Stem)>,
     pub(super) deed: Option<Deed>,
     pub(super) many: bool,
+    /// Whether a word was said that nothing in the index meets.
+    pub(super) missed: bool,
     /// Documents that were asked for by their very name.
     pub(super) named: Vec<u32>,
 }
@@ -31,6 +33,7 @@ pub(super) struct Question {
 /// One word, and the stems that meet it with how well they do.
 pub(super) struct Wanted {
     pub(super) rarity: f32,
+    pub(super) is_verb: bool,
     pub(super) stems: Vec<(Stem, f32)>,
 }
 
@@ -48,12 +51,13 @@ impl Question {
         let mut seen = HashSet::new();
         let mut wanted = Vec::new();
         let mut known = Vec::new();
+        let mut missed = false;
         for (place, word) in content.iter().enumerate() {
             let joined =
                 content.get(place + 1).and_then(|next| index.stem(&words::stem(&format!("{word}{next}"))));
             if let Some(stem) = joined.filter(|stem| index.is_used(*stem) && seen.insert(*stem)) {
                 let rarity = index.rarity(stem) * JOINED_SHARE;
-                wanted.push(Wanted { rarity, stems: vec![(stem, 1.0)] });
+                wanted.push(Wanted { rarity, is_verb: false, stems: vec![(stem, 1.0)] });
             }
             let stem = words::stem(word);
             let stems = match index.stem(&stem) {
@@ -63,8 +67,13 @@ impl Question {
                 }
                 None => guesses(index, &stem),
             };
+            missed |= stems.is_empty();
             if stems.first().is_some_and(|(first, _)| seen.insert(*first)) {
-                wanted.push(Wanted { rarity: rarity(index, &stems), stems });
+                wanted.push(Wanted {
+                    rarity: rarity(index, &stems),
+                    is_verb: meaning::deed(word).is_some(),
+                    stems,
+                });
             }
         }
         let pairs = known.windows(2).filter_map(|pair| if let [a, b] = pair { Some((*a, *b)) } else { None });
@@ -73,6 +82,7 @@ impl Question {
             pairs: pairs.collect(),
             deed: meaning::deed_of_question(&said),
             many: meaning::asks_for_many(&said),
+            missed,
             named: named(index, text),
         }
     }

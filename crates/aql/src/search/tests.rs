@@ -69,6 +69,24 @@ fn what_fits_nothing_finds_nothing() {
 }
 
 #[test]
+fn a_wrong_name_with_the_right_meaning_is_understood() {
+    let index = Index::new(&documents());
+    for (name, expected) in [
+        ("remove_issue", Some("delete_issue")),
+        ("edit_issue", Some("update_issue")),
+        ("run_job", Some("start_job")),
+        ("show_repos", Some("list_repositories")),
+        ("frobnicate_issue", None),
+        ("nonexistent_operation", None),
+        ("delete", None),
+        ("remove_channel", None),
+        ("", None),
+    ] {
+        assert_eq!(index.meant_by(name).map(|place| TOOLS[place].0), expected, "{name}");
+    }
+}
+
+#[test]
 fn equal_documents_keep_their_order() {
     let same = Document { name: "get_x", description: "Get x", ..Document::default() };
     assert_eq!(Index::new(&[same.clone(), same.clone(), same]).find("get x"), [0, 1, 2]);
