@@ -43,7 +43,10 @@ const VERBS: &[(Deed, &[&str])] = &[
     (Deed::Read, &["count", "total"]),
     (Deed::Read, &["compare", "diff"]),
     (Deed::Read, &["download", "export"]),
-    (Deed::Create, &["create", "add", "make", "new", "insert", "generate", "build", "provision", "setup"]),
+    (
+        Deed::Create,
+        &["create", "add", "make", "new", "open", "insert", "generate", "build", "provision", "setup"],
+    ),
     (Deed::Create, &["upload", "import"]),
     (Deed::Create, &["copy", "clone", "duplicate", "fork"]),
     (Deed::Create, &["write", "save", "store"]),
