@@ -5,10 +5,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use aql::{
+    define,
+    search::{Document, Index},
+};
+
 use crate::{
     Result,
     report::{Report, Target, median},
     scenario::{self, Caller, Scenario},
+    subject,
 };
 
 /// How long one reading goes on, and how many are taken; the readings of all scenarios are interleaved.
@@ -61,7 +67,60 @@ pub(crate) fn measure_introspection(report: &mut Report) -> Result<()> {
     for (what, microseconds) in times.iter().skip(4) {
         report.add(SECTION, what, *microseconds, "µs", Target::None);
     }
+    finding(report);
     Ok(())
+}
+
+/// As many operations as a gateway before many servers has.
+const FOUND_AMONG: usize = 2000;
+
+fn document(operation: &define::Operation) -> Document<'_> {
+    let params = operation.params.iter().map(|param| (param.name.as_str(), param.description.as_str()));
+    Document {
+        name: &operation.name,
+        description: &operation.description,
+        params: params.collect(),
+        ..Document::default()
+    }
+}
+
+/// The index alone: how long it takes to make one and to ask it.
+fn finding(report: &mut Report) {
+    const SECTION: &str = "Search among 2,000 operations";
+    let operations = subject::definitions();
+    let documents: Vec<Document<'_>> = operations.iter().map(document).cycle().take(FOUND_AMONG).collect();
+    let made = Instant::now();
+    let index = Index::new(black_box(&documents));
+    report.add(SECTION, "making the index", made.elapsed().as_secs_f64() * 1e3, "ms", Target::AtMost(300.0));
+    for text in
+        ["rename a sensor", "please show me all the invoices that were not paid by a customer last month"]
+    {
+        let times = (0..READINGS).map(|_| {
+            let asked = Instant::now();
+            black_box(index.find(black_box(text)));
+            asked.elapsed().as_secs_f64() * 1e3
+        });
+        report.add(SECTION, text, median(times.collect()), "ms", Target::AtMost(3.0));
+    }
+    let names: Vec<String> = operations
+        .iter()
+        .cycle()
+        .take(FOUND_AMONG)
+        .zip(0..)
+        .map(|(op, n)| format!("{}_{n}", op.name))
+        .collect();
+    let times = (0..READINGS).map(|_| {
+        let asked = Instant::now();
+        black_box(aql::suggest::nearest(black_box("get_senser_1700"), names.iter().map(String::as_str)));
+        asked.elapsed().as_secs_f64() * 1e3
+    });
+    report.add(
+        SECTION,
+        "the nearest of 2,000 names to a wrong one",
+        median(times.collect()),
+        "ms",
+        Target::AtMost(3.0),
+    );
 }
 
 fn by_arguments<'a>(caller: &'a Caller, scenario: &Scenario) -> Work<'a> {

@@ -25,7 +25,22 @@ pub(crate) fn measure(report: &mut Report) -> Result<()> {
     let few: Vec<define::Operation> = all.iter().take(SPECIFICATION_OPERATIONS).cloned().collect();
     lists(report, &tokenizer, &all)?;
     costs(report, &tokenizer, "Costs with 50 operations (REQ-COST-01 to 04)", &few)?;
-    costs(report, &tokenizer, "Costs with 500 operations", &all)
+    costs(report, &tokenizer, "Costs with 500 operations", &all)?;
+    hits(report, &tokenizer, &all)
+}
+
+/// What a model reads of a search: the operations that were found, and the whole answer around them.
+fn hits(report: &mut Report, tokenizer: &CoreBPE, operations: &[define::Operation]) -> Result<()> {
+    const SECTION: &str = "A search with five hits among 500 operations";
+    let registry = build(operations, |builder| builder.mode(Mode::Single))?;
+    let params = json!({"query": "operations", "search": "rename a sensor", "first": 5});
+    let params = params.as_object().cloned().unwrap_or_default();
+    let answer = aql::introspect::answer(&registry, &params, "").map_err(|error| error.message)?.to_text();
+    let hits =
+        serde_json::from_str::<Value>(&answer)?.pointer("/data/operations").cloned().unwrap_or_default();
+    report.add(SECTION, "the hits", count(tokenizer, &hits), "tokens", Target::AtMost(400.0));
+    report.add(SECTION, "the whole answer", tokens(tokenizer, &answer), "tokens", Target::None);
+    Ok(())
 }
 
 fn lists(report: &mut Report, tokenizer: &CoreBPE, all: &[define::Operation]) -> Result<()> {

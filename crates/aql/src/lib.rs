@@ -45,6 +45,7 @@ pub mod request;
 pub mod response;
 pub mod scan;
 pub mod schema;
+pub mod search;
 pub mod shared;
 pub mod suggest;
 pub mod tools;

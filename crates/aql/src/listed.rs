@@ -47,6 +47,35 @@ pub enum NotAList {
     NoTool { index: usize, reason: String },
 }
 
+/// Reads the text of a saved list: one of the shapes that [`read`] takes, or JSON Lines with one tool in each.
+pub fn parse(text: &str) -> Result<Vec<ListedTool>, NotAList> {
+    let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
+    let mut values =
+        values.map_err(|error| NotAList::NoJson { line: error.line(), column: error.column() })?;
+    let lines = values.len() != 1
+        || values.iter().any(|value| value.get("name").is_some() || value.get("tool").is_some());
+    match values.pop() {
+        Some(value) if !lines => read(value),
+        Some(value) => {
+            values.push(value);
+            read(Value::Array(values))
+        }
+        None => Err(NotAList::NoTools),
+    }
+}
+
+impl ListedTool {
+    /// What a ranking calls it: its id, or else its server and name.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match (&self.id, &self.server) {
+            (Some(id), _) => id.clone(),
+            (None, Some(server)) => format!("{server}/{}", self.name),
+            (None, None) => self.name.clone(),
+        }
+    }
+}
+
 /// Reads a saved list: an array of tools, a `tools/list` result, or the whole response to one. An entry may hold its
 /// tool under `tool`, beside its id and server.
 pub fn read(value: Value) -> Result<Vec<ListedTool>, NotAList> {
@@ -72,45 +101,6 @@ pub fn read(value: Value) -> Result<Vec<ListedTool>, NotAList> {
                 .map_err(|error| NotAList::NoTool { index, reason: error.to_string() })
         })
         .collect()
-}
-
-/// Reads a saved list from its text: one JSON value as [`read`] takes it, or JSON Lines with one entry a line.
-pub fn read_text(text: &str) -> Result<Vec<ListedTool>, NotAList> {
-    let whole: Result<Value, serde_json::Error> = serde_json::from_str(text);
-    let (value, error) = match whole {
-        Ok(Value::Object(entry)) if entry.contains_key("tool") || entry.contains_key("name") => {
-            (Value::Array(vec![Value::Object(entry)]), None)
-        }
-        Ok(value) => (value, None),
-        // More after the first value is what lines look like to a reader of one.
-        Err(error) => {
-            (lines(text).filter(|lines| !lines.is_empty()).map_or(Value::Null, Value::Array), Some(error))
-        }
-    };
-    match error {
-        Some(error) if value.is_null() => {
-            Err(lines_error(text).unwrap_or(NotAList::NoJson { line: error.line(), column: error.column() }))
-        }
-        _ => read(value),
-    }
-}
-
-fn filled(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty())
-}
-
-fn lines(text: &str) -> Option<Vec<Value>> {
-    filled(text).map(|(_, line)| serde_json::from_str(line).ok()).collect()
-}
-
-/// Where JSON Lines go wrong; nothing where the first line is already no value, so that the text is none.
-fn lines_error(text: &str) -> Option<NotAList> {
-    let (_, first) = filled(text).next()?;
-    serde_json::from_str::<Value>(first).ok()?;
-    filled(text).find_map(|(index, line)| {
-        let error = serde_json::from_str::<Value>(line).err()?;
-        Some(NotAList::NoJson { line: index + 1, column: error.column() })
-    })
 }
 
 fn flattened(entry: Value) -> Value {
@@ -148,18 +138,25 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_read_like_a_list_and_told_apart_from_broken_text() {
-        let line = r#"{"id": "s/a", "server": "s", "tool": {"name": "a"}}"#;
-        for text in [line.to_owned(), format!("{line}\n\n{line}\n"), format!("[{line}]")] {
-            let tools = read_text(&text).unwrap();
-            assert_eq!((tools[0].name.as_str(), tools[0].server.as_deref()), ("a", Some("s")), "{text}");
+    fn texts_are_read_as_one_list_or_as_lines() {
+        let names =
+            |text: &str| parse(text).map(|tools| tools.into_iter().map(|tool| tool.label()).collect());
+        for (text, expected) in [
+            (r#"[{"name": "a"}]"#, vec!["a"]),
+            (r#"{"tools": [{"name": "a"}, {"name": "b", "server": "s"}]}"#, vec!["a", "s/b"]),
+            (r#"{"name": "a"}"#, vec!["a"]),
+            ("{\"name\": \"a\"}\n\n{\"tool\": {\"name\": \"b\"}, \"id\": \"x/b\"}\n", vec!["a", "x/b"]),
+            ("[]", vec![]),
+        ] {
+            assert_eq!(
+                names(text),
+                Ok(expected.into_iter().map(str::to_owned).collect::<Vec<_>>()),
+                "{text}"
+            );
         }
-        for (text, line, column) in
-            [("", 1, 0), ("{\"tools\": [", 1, 11), ("{}\n{oh\n", 2, 2), ("[\n1,\n", 3, 0)]
-        {
-            assert_eq!(read_text(text), Err(NotAList::NoJson { line, column }), "{text}");
-        }
-        assert!(matches!(read_text("{\"name\": \"a\"}\n7"), Err(NotAList::NoTool { index: 1, .. })));
+        assert_eq!(names("{\"name\": \"a\"}\n{oops"), Err(NotAList::NoJson { line: 2, column: 2 }));
+        assert_eq!(names(""), Err(NotAList::NoTools));
+        assert!(matches!(names("1 2"), Err(NotAList::NoTool { index: 0, .. })));
     }
 
     #[test]

@@ -103,6 +103,12 @@ impl Param {
         })
     }
 
+    /// Whether it takes a list and nothing else.
+    pub(crate) fn is_list(&self) -> bool {
+        let list = |shape: &Shape| matches!(shape, Shape::Array | Shape::ArrayOf(_));
+        !self.kind.shapes.is_empty() && self.kind.shapes.iter().all(list)
+    }
+
     pub(crate) fn info(&self) -> ParamInfo<'_> {
         ParamInfo {
             name: &self.name,

@@ -6,24 +6,33 @@ const LIKENESS_MIN: f64 = 0.7;
 /// The candidate most like `given`, if any is like it.
 pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let given = given.to_ascii_lowercase();
+    let given_words = words(&given);
     candidates
         .into_iter()
-        .map(|candidate| (likeness(&given, candidate), candidate))
+        .map(|candidate| (likeness(&given, &given_words, candidate), candidate))
         .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
         .max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)))
         .map(|(_, candidate)| candidate)
 }
 
 /// Typing errors count by edits, and the same words in another order or number count as nearly the same.
-fn likeness(given: &str, candidate: &str) -> f64 {
-    let edits = strsim::normalized_damerau_levenshtein(given, candidate);
-    let words = |text: &str| -> Vec<String> {
-        let mut words: Vec<String> =
-            text.split('_').filter(|w| !w.is_empty()).map(|w| w.trim_end_matches('s').to_owned()).collect();
-        words.sort();
-        words
+fn likeness(given: &str, given_words: &[&str], candidate: &str) -> f64 {
+    // Most candidates differ in length by more edits than likeness allows; counting edits is what takes long.
+    let (short, long) = (given.len().min(candidate.len()), given.len().max(candidate.len()));
+    let ascii = given.is_ascii() && candidate.is_ascii();
+    let edits = if ascii && (short as f64) < LIKENESS_MIN * long as f64 {
+        0.0
+    } else {
+        strsim::normalized_damerau_levenshtein(given, candidate)
     };
-    if words(given) == words(candidate) { edits.max(0.95) } else { edits }
+    if words(candidate) == given_words { edits.max(0.95) } else { edits }
+}
+
+fn words(text: &str) -> Vec<&str> {
+    let mut words: Vec<&str> =
+        text.split('_').filter(|word| !word.is_empty()).map(|word| word.trim_end_matches('s')).collect();
+    words.sort_unstable();
+    words
 }
 
 #[cfg(test)]

@@ -4,22 +4,23 @@
 //! narrowed by: `fields` empties or drops what may be missing there, and a page's `pageInfo` stands in `_protocol`.
 
 mod definition;
+mod hit;
 mod page;
-mod search;
 mod view;
 
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 
-pub use self::definition::definition;
-use self::{search::Index, view::Detail};
+use self::view::Detail;
+pub use self::{definition::definition, hit::of_tool};
 use crate::{
     category::Category,
     error::{Code, Error},
     operation::Operation,
     registry::Registry,
     response::{Answer, Spliced},
+    search::{Document, Index},
 };
 
 /// Everything about a registry that introspection answers with, written out once.
@@ -50,8 +51,16 @@ impl Prepared {
             protocol,
             types: json!({"types": types}).to_string(),
             details: vec![OnceLock::new(); registry.operations.len()],
-            index: Index::new(&operations),
+            index: Index::new(&operations.iter().copied().map(Document::from).collect::<Vec<_>>()),
         }
+    }
+}
+
+impl Prepared {
+    /// The name of the operation that was probably meant by one that does not exist.
+    pub(crate) fn meant_by<'a>(&self, registry: &'a Registry, name: &str) -> Option<&'a str> {
+        let place = self.index.meant_by(name)?;
+        registry.visible().nth(place).map(|operation| operation.name().as_str())
     }
 }
 
@@ -90,7 +99,8 @@ fn list(registry: &Registry, params: &Map<String, Value>, session: &str) -> Resu
         return Ok(Answer::spliced(Arc::clone(&prepared.list), session));
     }
     let operations: Vec<&Operation> = registry.visible().collect();
-    let mut chosen: Vec<&Operation> = match params.get("search").and_then(Value::as_str) {
+    let search = params.get("search").and_then(Value::as_str);
+    let mut chosen: Vec<&Operation> = match search {
         Some(text) => {
             prepared.index.find(text).into_iter().filter_map(|i| operations.get(i).copied()).collect()
         }
@@ -102,8 +112,11 @@ fn list(registry: &Registry, params: &Map<String, Value>, session: &str) -> Resu
     }
     let page = page::cut(&chosen, params)?;
     let detail = Detail::read(params)?;
-    let entries: Vec<String> =
-        page.operations.iter().map(|op| view::narrowed_info(registry, op, detail).to_string()).collect();
+    let info = |operation: &&Operation| match search {
+        Some(_) => hit::info(registry, operation, detail).to_string(),
+        None => view::narrowed_info(registry, operation, detail).to_string(),
+    };
+    let entries: Vec<String> = page.operations.iter().map(info).collect();
     let info = page.info.map(|info| format!(",\"pageInfo\":{info}")).unwrap_or_default();
     Ok(Answer::from_data_text(&format!(
         "{{\"_protocol\":{}{session}\"{info}}},\"operations\":[{}]}}",

@@ -15,7 +15,7 @@ use crate::{
 /// How much of what may be left out is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Detail {
-    description: bool,
+    pub(super) description: bool,
     examples: bool,
 }
 

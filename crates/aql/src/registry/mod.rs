@@ -227,7 +227,8 @@ impl Registry {
     }
 
     fn unknown_operation(&self, name: &str) -> Error {
-        let similar = suggest::nearest(name, self.visible().map(|operation| operation.name().as_str()));
+        let similar = suggest::nearest(name, self.visible().map(|operation| operation.name().as_str()))
+            .or_else(|| self.introspection.meant_by(self, name));
         Error::not_found_operation(name, similar)
     }
 

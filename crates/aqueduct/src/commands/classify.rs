@@ -79,7 +79,7 @@ fn load(file: &PathBuf) -> Result<Vec<ListedTool>, Failure> {
     let shown = file.display();
     let text = std::fs::read_to_string(file)
         .map_err(|error| Failure::trouble(&format!("'{shown}' cannot be read"), &error.to_string()))?;
-    listed::read_text(&text).map_err(|error| {
+    listed::parse(&text).map_err(|error| {
         let help = "expected the result of tools/list, an array of tools, or one JSON entry a line";
         Failure::trouble(&format!("'{shown}' holds no list of tools: {error}"), help)
     })

@@ -1,11 +1,11 @@
 //! `aqueduct ops`: which operations there are.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use gateway::aql::{category::Category, introspect, registry::Registry};
 use serde_json::{Map, Value, json};
 
-use super::registry;
+use super::{registry, saved};
 use crate::{
     Configuration,
     report::{self, Failure},
@@ -18,6 +18,15 @@ pub(crate) struct Arguments {
     /// Only operations that fit these words, best first
     #[arg(long, value_name = "WORDS")]
     search: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "N")]
+    first: Option<usize>,
+    /// Look in saved tool lists instead: tools/list results, arrays of tools or JSON Lines
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["summary", "config", "data", "mode", "profile", "prefix"])]
+    tools: Vec<PathBuf>,
+    /// Search saved lists for each line's 'query' and print its 'qid' with the ids found, ten or more
+    #[arg(long, value_name = "FILE", requires = "tools", conflicts_with = "search")]
+    queries: Option<PathBuf>,
     /// Names only, grouped by endpoint family and by category, with the types
     #[arg(long)]
     summary: bool,
@@ -27,6 +36,15 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if !arguments.tools.is_empty() {
+        let tools = saved::Tools::read(&arguments.tools)?;
+        let shown = match (&arguments.queries, &arguments.search) {
+            (Some(queries), _) => tools.answer(queries, arguments.first)?,
+            (None, search) => tools.show(search.as_deref(), arguments.first, arguments.json),
+        };
+        report::print(&shown);
+        return Ok(ExitCode::SUCCESS);
+    }
     let registry = registry(&arguments.configuration)?;
     if arguments.summary {
         let summary = if arguments.json { summary_json(&registry).to_string() } else { summary(&registry) };
@@ -41,7 +59,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Ok(answer) => serde_json::from_str::<Value>(&answer.to_text()).unwrap_or_default(),
         Err(error) => return Err(Failure::usage(&error.message, "see 'aqueduct ops --help'")),
     };
-    let operations = operations.pointer("/data/operations").cloned().unwrap_or_default();
+    let mut operations = operations.pointer("/data/operations").cloned().unwrap_or_default();
+    // Cut here and not by introspection, whose pages have an upper limit.
+    if let (Value::Array(operations), Some(first)) = (&mut operations, arguments.first) {
+        operations.truncate(first);
+    }
     report::print(&if arguments.json { operations.to_string() } else { table(&operations) });
     Ok(ExitCode::SUCCESS)
 }

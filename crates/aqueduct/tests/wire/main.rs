@@ -18,6 +18,7 @@ mod documents;
 mod encoding;
 mod entities;
 mod executions;
+mod finding;
 mod harness;
 mod hostile;
 mod http;

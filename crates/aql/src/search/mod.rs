@@ -1,0 +1,157 @@
+//! Finding operations by free text, without a model: every word of a question is looked up in an index that is made
+//! once, and what its verb and its number say is weighed against the names.
+//!
+//! Ranking depends on nothing but the documents and the text, any text is a safe question, and no word of any server
+//! stands in the tables: they hold plain English only.
+
+mod build;
+mod meaning;
+mod question;
+mod rank;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use self::meaning::Deed;
+use crate::{listed::ListedTool, operation::Operation};
+
+/// What can be found: one operation or tool, as it describes itself.
+#[derive(Debug, Clone, Default)]
+pub struct Document<'a> {
+    pub name: &'a str,
+    pub title: &'a str,
+    pub description: &'a str,
+    /// Names and descriptions of its parameters.
+    pub params: Vec<(&'a str, &'a str)>,
+    pub server: &'a str,
+}
+
+impl<'a> From<&'a Operation> for Document<'a> {
+    fn from(operation: &'a Operation) -> Self {
+        Self {
+            name: operation.name().as_str(),
+            title: "",
+            description: operation.description(),
+            params: operation
+                .params()
+                .iter()
+                .map(|param| (param.name(), param.description.as_str()))
+                .collect(),
+            server: operation.server().unwrap_or_default(),
+        }
+    }
+}
+
+impl<'a> From<&'a ListedTool> for Document<'a> {
+    fn from(tool: &'a ListedTool) -> Self {
+        let text = |schema: &'a Value| schema.get("description").and_then(Value::as_str).unwrap_or_default();
+        let properties = tool.input_schema.get("properties").and_then(Value::as_object);
+        Self {
+            name: &tool.name,
+            title: tool.title.as_deref().or(tool.annotations.title.as_deref()).unwrap_or_default(),
+            description: &tool.description,
+            params: properties
+                .into_iter()
+                .flatten()
+                .map(|(name, schema)| (name.as_str(), text(schema)))
+                .collect(),
+            server: tool.server.as_deref().unwrap_or_default(),
+        }
+    }
+}
+
+/// An index over documents. It never changes.
+#[derive(Debug, Default)]
+pub struct Index {
+    /// Stems by their text; a [`Stem`] is its place in `postings`.
+    stems: HashMap<String, Stem>,
+    /// All stems in their order, for words that are only begun or mistyped.
+    sorted: Vec<String>,
+    /// For each stem, how rare it is and the documents that have it.
+    postings: Vec<Postings>,
+    /// For each stem, those that may stand for it, and how well.
+    alike: HashMap<Stem, Vec<(Stem, f32)>>,
+    /// The documents that have two stems side by side in their name or description.
+    pairs: HashMap<(Stem, Stem), Vec<u32>>,
+    entries: Vec<Entry>,
+    /// The documents with a name, in lower case.
+    names: HashMap<String, Vec<u32>>,
+    servers: usize,
+}
+
+type Stem = u32;
+
+/// What was meant by a wrong name is among the first, or it was not meant.
+const MEANT_AMONG: usize = 5;
+
+#[derive(Debug, Default)]
+struct Postings {
+    rarity: f32,
+    documents: Vec<Posting>,
+}
+
+/// That a document has a stem.
+#[derive(Debug)]
+struct Posting {
+    document: u32,
+    /// How much it is about it: BM25F's weighted frequency, already normalised by length.
+    weight: f32,
+    in_name: bool,
+}
+
+/// What ranking has to know of a document beside its words.
+#[derive(Debug)]
+struct Entry {
+    /// The rarity of all words of its name together.
+    name_rarity: f32,
+    deed: Option<Deed>,
+    gives_many: bool,
+    server: usize,
+}
+
+impl Index {
+    /// The places of the documents that fit the text, best first; equal ones in the order they were given in.
+    #[must_use]
+    pub fn find(&self, text: &str) -> Vec<usize> {
+        rank::rank(self, &question::Question::read(self, text))
+    }
+
+    /// The document that was probably meant by a name that none has: it does the same, with other words for it, to
+    /// exactly the things that the name speaks of.
+    #[must_use]
+    pub fn meant_by(&self, name: &str) -> Option<usize> {
+        let question = question::Question::read(self, name);
+        let things: Vec<_> = question.wanted.iter().filter(|wanted| !wanted.is_verb).collect();
+        if question.missed || things.is_empty() {
+            return None;
+        }
+        let named = |place: usize, stem: Stem| {
+            self.postings(stem).iter().any(|posting| posting.in_name && posting.document as usize == place)
+        };
+        rank::rank(self, &question).into_iter().take(MEANT_AMONG).find(|place| {
+            let deed = self.entries.get(*place).and_then(|entry| entry.deed);
+            deed == question.deed
+                && things.iter().all(|thing| thing.stems.iter().any(|(stem, _)| named(*place, *stem)))
+        })
+    }
+
+    fn stem(&self, text: &str) -> Option<Stem> {
+        self.stems.get(text).copied()
+    }
+
+    fn postings(&self, stem: Stem) -> &[Posting] {
+        self.postings.get(stem as usize).map_or(&[], |postings| &postings.documents)
+    }
+
+    fn rarity(&self, stem: Stem) -> f32 {
+        self.postings.get(stem as usize).map_or(0.0, |postings| postings.rarity)
+    }
+
+    fn is_used(&self, stem: Stem) -> bool {
+        !self.postings(stem).is_empty()
+    }
+}
