@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// Look in saved tool lists instead: tools/list results, arrays of tools or JSON Lines
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["summary", "config", "data", "mode", "profile", "prefix"])]
     tools: Vec<PathBuf>,
-    /// Search saved lists for each line's 'query' and print its 'qid' with the ids found, ten or more
+    /// Search saved lists for each line's 'query' and print its 'qid' with the best ids found
     #[arg(long, value_name = "FILE", requires = "tools", conflicts_with = "search")]
     queries: Option<PathBuf>,
     /// Names only, grouped by endpoint family and by category, with the types

@@ -92,42 +92,33 @@ impl Maker {
         Some((self.made(sql, operands, wanted, false), true))
     }
 
-    /// These columns are never null, and their fields never missing.
     fn on_text(&self, test: &Test) -> Option<(Clause, bool)> {
-        let text = |value: &Value| value.as_str().map(|text| Cell::Text(text.to_owned()));
-        let compared = |operator: &str, operand: &Value| self.compared(operator, text(operand)?);
         match test {
-            Test::Eq(Value::Null) => self.always(false),
-            Test::Ne(Value::Null) => self.always(true),
-            Test::Eq(operand) => compared("=", operand),
-            Test::Ne(operand) => compared("<>", operand),
-            Test::Gt(operand) => compared(">", operand),
-            Test::Gte(operand) => compared(">=", operand),
-            Test::Lt(operand) => compared("<", operand),
-            Test::Lte(operand) => compared("<=", operand),
-            Test::In(operands) => self.listed(operands.iter().filter_map(text).collect(), true),
-            Test::Nin(operands) => self.listed(operands.iter().filter_map(text).collect(), false),
             Test::StartsWith(start) => match successor(start) {
                 Some(end) => self.between(Cell::Text(start.clone()), Cell::Text(end), true),
                 None => self
                     .compared(">=", Cell::Text(start.clone()))
                     .map(|(clause, _)| (clause, start.is_empty())),
             },
-            Test::Exists(wanted) => self.always(*wanted),
-            Test::Contains(_) => None,
+            other => self.on_scalar(other, |value| value.as_str().map(|text| Cell::Text(text.to_owned()))),
         }
     }
 
     fn on_integer(&self, test: &Test) -> Option<(Clause, bool)> {
         // SQLite compares integers with floats by value, and no float beyond 64 bits is rounded into them.
-        let number = |value: &Value| {
+        self.on_scalar(test, |value| {
             let number = Num::of(value.as_number()?);
             Some(match number {
                 Num::Whole(whole) => i64::try_from(whole).map_or(Cell::Real(whole as f64), Cell::Integer),
                 Num::Other(float) => Cell::Real(float),
             })
-        };
-        let compared = |operator: &str, operand: &Value| self.compared(operator, number(operand)?);
+        })
+    }
+
+    /// A test of a column with values of one type, `cell` giving an operand of that type. These columns are never null,
+    /// and their fields never missing.
+    fn on_scalar(&self, test: &Test, cell: impl Fn(&Value) -> Option<Cell>) -> Option<(Clause, bool)> {
+        let compared = |operator: &str, operand: &Value| self.compared(operator, cell(operand)?);
         match test {
             Test::Eq(Value::Null) => self.always(false),
             Test::Ne(Value::Null) => self.always(true),
@@ -137,8 +128,8 @@ impl Maker {
             Test::Gte(operand) => compared(">=", operand),
             Test::Lt(operand) => compared("<", operand),
             Test::Lte(operand) => compared("<=", operand),
-            Test::In(operands) => self.listed(operands.iter().filter_map(number).collect(), true),
-            Test::Nin(operands) => self.listed(operands.iter().filter_map(number).collect(), false),
+            Test::In(operands) => self.listed(operands.iter().filter_map(cell).collect(), true),
+            Test::Nin(operands) => self.listed(operands.iter().filter_map(cell).collect(), false),
             Test::Exists(wanted) => self.always(*wanted),
             Test::Contains(_) | Test::StartsWith(_) => None,
         }
