@@ -154,6 +154,8 @@ pub struct Param {
     pub items: Option<Box<Param>>,
     /// For an object: the declared type whose fields it holds, and no others.
     pub fields_of: Option<String>,
+    /// For an object of a declared type: whether it may have other fields too.
+    pub open: bool,
     pub sensitive: bool,
     /// Strings with U+0000 are refused unless this is set.
     pub nul_safe: bool,

@@ -19,6 +19,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod adopt;
 pub mod answer_schema;
 pub mod batch;
 pub mod category;

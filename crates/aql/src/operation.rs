@@ -140,9 +140,12 @@ impl Operation {
         Value::Object(request)
     }
 
-    /// Whether a call with these parameters only asks what would happen. It is decided as a READ.
+    /// Whether a call with these parameters only asks what would happen. It is decided as a READ, so another server's
+    /// word for it does not count.
     #[must_use]
     pub fn is_dry_run(&self, params: &Map<String, Value>) -> bool {
-        self.category.is_mutating() && params.get(shared::DRY_RUN) == Some(&Value::Bool(true))
+        self.server.is_none()
+            && self.category.is_mutating()
+            && params.get(shared::DRY_RUN) == Some(&Value::Bool(true))
     }
 }

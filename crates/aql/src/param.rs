@@ -26,6 +26,8 @@ pub struct Param {
     pub(crate) items: Option<Box<Param>>,
     /// The type whose fields an object must have, where it is not free-form.
     pub(crate) fields_of: Option<TypeId>,
+    /// Whether such an object may have other fields too.
+    pub(crate) open: bool,
     pub(crate) sensitive: bool,
     pub(crate) nul_safe: bool,
     pub(crate) aliases: Vec<String>,

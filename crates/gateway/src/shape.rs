@@ -58,6 +58,10 @@ impl Shaping {
             return Ok(shaping);
         }
         shaping.query = shaping.asked(permitted, key)?;
+        // Without a selection, a parameter of that name is the operation's own.
+        if permitted.operation().selection().is_none() {
+            return Ok(shaping);
+        }
         let Some(fields) = permitted.take_param(shared::FIELDS) else { return Ok(shaping) };
         let Some(selection) = permitted.operation().selection() else { return Ok(shaping) };
         let (chosen, warning) = choose(selection, &fields)?;
@@ -89,7 +93,9 @@ impl Shaping {
         let params = permitted.params().clone();
         let controlled = take_controls(permitted);
         let mut rest = permitted.params().clone();
-        rest.remove(shared::FIELDS);
+        if permitted.operation().selection().is_some() {
+            rest.remove(shared::FIELDS);
+        }
         let call = format!("{} {}", permitted.operation().name(), order::canonical(&Value::Object(rest)));
         Ok(Asked::Returned(Box::new(Returned { collection, key: key.clone(), params, call, controlled })))
     }

@@ -13,6 +13,8 @@ mod split;
 mod verbs;
 mod words;
 
+pub(crate) use self::words::of_name as words_of_name;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! From names and descriptions to words.
 
 /// The words of a name, in lower case: `listOpenPRs`, `list_open_prs` and `list-open-prs` give much the same.
-pub(super) fn of_name(name: &str) -> Vec<String> {
+pub(crate) fn of_name(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut word = String::new();
     let letters: Vec<char> = name.chars().collect();

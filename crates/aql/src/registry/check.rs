@@ -108,7 +108,9 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
     if !report.0.is_empty() {
         return Err(Problems(report.0));
     }
-    let supports_etag = operations.iter().any(|op| op.params.iter().any(|p| p.name == shared::IF_MATCH));
+    let supports_etag = operations
+        .iter()
+        .any(|op| op.server.is_none() && op.params.iter().any(|p| p.name == shared::IF_MATCH));
     let mut starting: Vec<usize> =
         operations.iter().filter(|op| op.lifecycle.is_some()).map(|op| op.family).collect();
     starting.dedup();
@@ -174,7 +176,11 @@ impl Context<'_> {
         let params = self.params(&given, queried.as_ref(), category, &danger, report);
         let returns = self.returns(&given, report)?;
         let mut selection = given.selection.as_ref().and_then(|selection| self.selection(selection, report));
-        if let Some(queried) = &queried {
+        // An operation's own `fields` is not ours to read, unless it says what can be selected.
+        let own_fields = given.params.iter().any(|param| param.name == shared::FIELDS);
+        if let Some(queried) = &queried
+            && (selection.is_some() || !own_fields)
+        {
             selection.get_or_insert_with(Selection::of_anything).compute(queried.collection());
         }
         let signature =
@@ -289,9 +295,11 @@ impl Context<'_> {
         if let Some(type_name) = input.fields_of.clone() {
             self.describe_input(given, &type_name, input, report);
         }
-        input.description.push_str(
-            ". Objects merge by key, arrays and scalars replace, null removes the field, absent fields stay",
-        );
+        input.description.push_str(if given.server.is_none() {
+            ". Objects merge by key, arrays and scalars replace, null removes the field, absent fields stay"
+        } else {
+            ". Fields that are left out are not sent; null is passed on where a field takes it"
+        });
     }
 
     fn describe_input(
@@ -311,7 +319,9 @@ impl Context<'_> {
             let message = format!("holds the identifier '{}', which stands beside it", identifier.name);
             report.add(&self.subject, "params.input", &message);
         }
-        let kept: Vec<&str> = fields_named(&given.returns.type_name)
+        // What another server keeps to itself is its own business; its answer need not be the thing that was changed.
+        let returned = if given.server.is_none() { given.returns.type_name.as_str() } else { "" };
+        let kept: Vec<&str> = fields_named(returned)
             .iter()
             .map(|field| field.name.as_str())
             .filter(|name| !names.contains(name))

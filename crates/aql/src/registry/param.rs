@@ -151,6 +151,7 @@ pub(super) fn freeze(
         format,
         items,
         fields_of,
+        open: given.open,
         sensitive: given.sensitive,
         nul_safe: given.nul_safe,
         aliases: given.aliases.clone(),
@@ -186,6 +187,9 @@ fn describe(given: &define::Param) -> String {
     }
     if let Some(fields) = given.fields_of.as_ref().filter(|fields| !description.contains(fields.as_str())) {
         description.push_str(&format!(" (an object of type {fields})"));
+    }
+    if given.open {
+        description.push_str(" (other fields are accepted too)");
     }
     let camel: Vec<&str> = given.aliases.iter().map(String::as_str).filter(|a| !a.starts_with('_')).collect();
     if !camel.is_empty() {

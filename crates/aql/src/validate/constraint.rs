@@ -16,7 +16,9 @@ pub(super) fn check(scope: Scope<'_>, params: &Map<String, Value>) -> Result<(),
         match value {
             Value::String(text) => string(path, param, text),
             Value::Number(number) => within(scope, path, param, number),
-            Value::Object(_) | Value::Array(_) if !param.nul_safe && param.record().is_none() => {
+            Value::Object(_) | Value::Array(_)
+                if !param.nul_safe && (param.open || param.record().is_none()) =>
+            {
                 free_form(path, param, value)
             }
             _ => Ok(()),
@@ -24,8 +26,16 @@ pub(super) fn check(scope: Scope<'_>, params: &Map<String, Value>) -> Result<(),
     })
 }
 
+/// Equal as JSON Schema has it: `1.0` is `1`.
+pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        _ => one == other,
+    }
+}
+
 fn allowed(scope: Scope<'_>, path: &str, param: &Param, value: &Value) -> Result<(), Error> {
-    if param.allowed.contains(value) {
+    if param.allowed.iter().any(|one| is_same(one, value)) {
         return Ok(());
     }
     let listed = param.allowed.iter().map(Value::to_string).collect::<Vec<_>>().join(", ");

@@ -12,6 +12,7 @@ mod unknown;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::constraint::is_same;
 pub use self::format::Format;
 use crate::{
     error::Error,

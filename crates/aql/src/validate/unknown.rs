@@ -27,6 +27,7 @@ pub(super) fn check(scope: Scope<'_>, params: &Map<String, Value>) -> Result<(),
         value.as_object(),
         param.record().and_then(|id| scope.types.fields(id)),
     ) {
+        (Some(_), Some(_)) if param.open => Ok(()),
         (Some(inner), Some(fields)) => fields_known(scope, path, fields, inner),
         (Some(inner), None) if path == shared::INPUT => no_identifiers(scope, path, inner),
         _ => Ok(()),
@@ -82,7 +83,8 @@ fn read_only(scope: Scope<'_>, path: &str, field: &str) -> Error {
 
 /// A field the resource has and `input` does not, or a parameter that stands beside `input`.
 fn is_server_kept(scope: Scope<'_>, field: &str) -> bool {
-    let returned = scope.types.named(&scope.operation.returns.name).and_then(|t| t.fields());
+    let ours = scope.operation.server.is_none();
+    let returned = scope.types.named(&scope.operation.returns.name).filter(|_| ours).and_then(|t| t.fields());
     let declared = |params: &[Param]| params.iter().any(|p| p.name == field);
     returned.is_some_and(declared) || declared(&scope.operation.params)
 }

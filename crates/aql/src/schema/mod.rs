@@ -1,5 +1,11 @@
 //! From a JSON Schema of an object to parameters, so that a Rust struct can declare an operation's parameters.
 
+pub(crate) mod kinds;
+pub(crate) mod loss;
+pub(crate) mod node;
+pub(crate) mod place;
+pub(crate) mod read;
+
 use serde_json::{Map, Value};
 
 use crate::define::{Param, Shape, Type};

@@ -1,0 +1,190 @@
+//! Names that the registry takes, whatever the upstream calls its things.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::words_of_name;
+use crate::{define, registry, types::protocol_types};
+
+/// Longer names than this are cut.
+const NAME_CHARS_MAX: usize = 100;
+
+/// Names that are used already: the protocol's own, those of built-in operations, those of servers adopted before.
+#[derive(Debug, Clone)]
+pub struct Taken {
+    operations: HashSet<String>,
+    types: HashSet<String>,
+}
+
+impl Default for Taken {
+    /// What the protocol itself takes.
+    fn default() -> Self {
+        Self {
+            operations: registry::RESERVED.iter().map(|&name| name.to_owned()).collect(),
+            types: protocol_types().into_iter().map(|known| known.name).collect(),
+        }
+    }
+}
+
+impl Taken {
+    /// Takes the names of operations and types that are there already.
+    #[must_use]
+    pub fn with<'a>(
+        mut self,
+        operations: impl IntoIterator<Item = &'a define::Operation>,
+        types: impl IntoIterator<Item = &'a define::Type>,
+    ) -> Self {
+        self.operations.extend(operations.into_iter().map(|operation| operation.name.clone()));
+        self.types.extend(types.into_iter().map(|known| known.name.clone()));
+        self
+    }
+
+    /// The wanted name if it is free, else the first with a number that is.
+    pub(super) fn operation(&mut self, wanted: &str) -> String {
+        let name = unique(wanted, "_", |name| self.operations.contains(name));
+        self.operations.insert(name.clone());
+        name
+    }
+
+    pub(super) fn type_name(&mut self, wanted: &str) -> String {
+        let name = unique(wanted, "", |name| self.types.contains(name));
+        self.types.insert(name.clone());
+        name
+    }
+
+    /// Gives a type's name back that was not needed.
+    pub(super) fn release_type(&mut self, name: &str) {
+        self.types.remove(name);
+    }
+}
+
+fn unique(wanted: &str, joint: &str, taken: impl Fn(&str) -> bool) -> String {
+    if !taken(wanted) {
+        return wanted.to_owned();
+    }
+    // A name that ends in a digit would run into the number.
+    let joint =
+        if joint.is_empty() && wanted.ends_with(|last: char| last.is_ascii_digit()) { "N" } else { joint };
+    (2_usize..).map(|number| format!("{wanted}{joint}{number}")).find(|name| !taken(name)).unwrap_or_default()
+}
+
+/// Lowercase words of letters and digits, joined by underscores; `what` goes before a name that no letter begins.
+pub(super) fn snake_case(name: &str, what: &str) -> String {
+    let words = words_of_name(name);
+    let mut joined = String::new();
+    for word in words {
+        let word: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
+        if !joined.is_empty() && !word.is_empty() {
+            joined.push('_');
+        }
+        joined.push_str(&word);
+        if joined.len() > NAME_CHARS_MAX {
+            break;
+        }
+    }
+    if !joined.starts_with(|first: char| first.is_ascii_lowercase()) {
+        joined = if joined.is_empty() { what.to_owned() } else { format!("{what}_{joined}") };
+    }
+    cut(&joined).to_owned()
+}
+
+/// ASCII already, so every byte is a place to cut.
+fn cut(name: &str) -> &str {
+    name.get(..NAME_CHARS_MAX.min(name.len())).unwrap_or(name).trim_end_matches('_')
+}
+
+/// An operation's name: the prefix as given where it is one, and the tool's.
+pub(super) fn operation(prefix: &str, tool: &str) -> String {
+    let tool = snake_case(tool, "tool");
+    let whole = match prefix.parse::<crate::name::ToolPrefix>() {
+        Ok(prefix) => format!("{}{tool}", prefix.as_str()),
+        Err(_) => format!("{}_{tool}", snake_case(prefix, "server")),
+    };
+    if crate::name::is_snake_case(&whole) { cut(&whole).to_owned() } else { snake_case(&whole, "server") }
+}
+
+/// `github_create_issue` and `labels` give `GithubCreateIssueLabels`.
+pub(super) fn pascal_case(parts: &[&str]) -> String {
+    let mut name = String::new();
+    for word in parts.iter().flat_map(|part| words_of_name(part)) {
+        let word: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
+        let mut letters = word.chars();
+        name.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        name.push_str(letters.as_str());
+    }
+    if !name.starts_with(|first: char| first.is_ascii_uppercase()) {
+        name.insert_str(0, "Type");
+    }
+    name.truncate(NAME_CHARS_MAX);
+    name
+}
+
+/// The outer name of each property of one object. A property that is called so already keeps its name; of others that
+/// would be called the same, the later ones get a number.
+pub(super) fn of_properties<'a>(
+    properties: &[&'a str],
+    what: &str,
+    reserved: &[&str],
+) -> BTreeMap<&'a str, String> {
+    let mut taken: HashSet<String> = reserved.iter().map(|&name| name.to_owned()).collect();
+    let mut outer = BTreeMap::new();
+    let mut others = Vec::new();
+    for &property in properties {
+        let name = snake_case(property, what);
+        if name == property && !taken.contains(&name) {
+            taken.insert(name.clone());
+            outer.insert(property, name);
+        } else {
+            others.push((property, name));
+        }
+    }
+    for (property, name) in others {
+        let wanted = if reserved.contains(&name.as_str()) { format!("{name}_{what}") } else { name };
+        let name = unique(&wanted, "_", |name| taken.contains(name));
+        taken.insert(name.clone());
+        outer.insert(property, name);
+    }
+    outer
+}
+
+/// Whether a parameter of this name holds a secret.
+pub(super) fn is_secret(name: &str) -> bool {
+    const ALONE: [&str; 12] = [
+        "password",
+        "passwd",
+        "passphrase",
+        "passcode",
+        "secret",
+        "secrets",
+        "credential",
+        "credentials",
+        "apikey",
+        "authorization",
+        "otp",
+        "pwd",
+    ];
+    const KEYS: [&str; 6] = ["api", "secret", "private", "access", "encryption", "signing"];
+    // Tokens that only say where a list goes on.
+    const PLACES: [&str; 12] = [
+        "page",
+        "next",
+        "previous",
+        "continuation",
+        "continue",
+        "sync",
+        "start",
+        "starting",
+        "cursor",
+        "pagination",
+        "skip",
+        "resume",
+    ];
+    let words = words_of_name(name);
+    let mut last = words.iter().rev().map(String::as_str);
+    let (last, before) = (last.next().unwrap_or_default(), last.next().unwrap_or_default());
+    match last {
+        "token" => !PLACES.contains(&before),
+        "key" => KEYS.contains(&before),
+        "value" | "text" => ALONE.contains(&before),
+        last => ALONE.contains(&last),
+    }
+}
