@@ -50,6 +50,7 @@ pub mod search;
 pub mod shared;
 pub mod suggest;
 pub mod tools;
+pub mod trust;
 pub mod types;
 pub mod validate;
 pub mod warning;

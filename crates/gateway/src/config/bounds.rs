@@ -9,6 +9,8 @@ use super::{
 };
 use crate::pipeline::PAGE_BYTES_DEFAULT;
 
+const UPSTREAM: &str = "upstream";
+
 /// The range of one number, both ends included.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
@@ -89,6 +91,47 @@ pub(super) const CALLS_PER_MINUTE: Bounds = Bounds {
     default: None,
 };
 
+pub(super) const CALL_TIMEOUT_SECONDS: Bounds = Bounds {
+    section: UPSTREAM,
+    key: "timeout_seconds",
+    unit: "seconds",
+    min: 1,
+    max: 24 * 60 * 60,
+    default: Some(120),
+};
+pub(super) const START_TIMEOUT_SECONDS: Bounds = Bounds {
+    section: UPSTREAM,
+    key: "start_timeout_seconds",
+    unit: "seconds",
+    min: 1,
+    max: 60 * 60,
+    default: Some(30),
+};
+pub(super) const CONCURRENT_CALLS: Bounds = Bounds {
+    section: UPSTREAM,
+    key: "max_concurrent_calls",
+    unit: "calls",
+    min: 1,
+    max: 1024,
+    default: Some(64),
+};
+pub(super) const UPSTREAM_IDLE_MINUTES: Bounds = Bounds {
+    section: UPSTREAM,
+    key: "idle_minutes",
+    unit: "minutes",
+    min: 0,
+    max: 7 * 24 * 60,
+    default: Some(30),
+};
+pub(super) const CHECK_MINUTES: Bounds = Bounds {
+    section: UPSTREAM,
+    key: "check_minutes",
+    unit: "minutes",
+    min: 0,
+    max: 7 * 24 * 60,
+    default: Some(60),
+};
+
 /// The range that the language gives one of its limits.
 pub(super) const fn of(limit: &Limit) -> Bounds {
     Bounds {
@@ -104,9 +147,14 @@ pub(super) const fn of(limit: &Limit) -> Bounds {
 impl Bounds {
     /// The number given, if it is in the range.
     pub(super) fn check(&self, given: &Placed<i64>) -> Result<u64, Error> {
+        self.check_under(self.section, given)
+    }
+
+    /// The same for a number whose section is named by the operator.
+    fn check_under(&self, section: &str, given: &Placed<i64>) -> Result<u64, Error> {
         let in_range = |number: &u64| (self.min..=self.max).contains(number);
         u64::try_from(*given.get()).ok().filter(in_range).ok_or_else(|| {
-            let Self { section, key, unit, min, max, .. } = self;
+            let Self { key, unit, min, max, .. } = self;
             let number = given.get();
             Error::at(
                 given.span(),
@@ -120,6 +168,14 @@ impl Bounds {
         match given {
             Some(given) => self.check(given),
             None => Ok(self.default.unwrap_or(self.min)),
+        }
+    }
+
+    /// The number given under `[SECTION.NAME]`, or the default.
+    pub(super) fn of_named(&self, name: &str, given: Option<&Placed<i64>>) -> Result<u64, Error> {
+        match given {
+            Some(given) => self.check_under(&format!("{}.{name}", self.section), given),
+            None => self.check_or_default(None),
         }
     }
 

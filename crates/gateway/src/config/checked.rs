@@ -24,6 +24,7 @@ use super::{
     given::Given,
     load::Overrides,
     paths, safety,
+    upstream::{self, Upstream},
 };
 
 use crate::executions;
@@ -40,6 +41,8 @@ pub struct Checked {
     pub page_bytes: usize,
     pub policy: Policy,
     pub auth: Auth,
+    /// The other servers that are used, in the order of the file.
+    pub upstreams: Vec<Upstream>,
     /// The file that was read, if there was one.
     pub file: Option<PathBuf>,
     /// What works but is better known, one sentence each.
@@ -62,6 +65,8 @@ pub struct Server {
     pub allowed_hosts: Vec<String>,
     /// `Origin` headers besides those of this machine, in lowercase.
     pub allowed_origins: Vec<String>,
+    /// Names of operations for the tools' descriptions, none twice.
+    pub pinned: Vec<String>,
     pub fast_path: bool,
 }
 
@@ -105,6 +110,8 @@ pub(super) fn check(
     let auth = auth::auth(&file.auth)?;
     let remote = address::Remote { allowed: flags.allow_remote, has_tokens: !auth.tokens.is_empty() };
     let server = server(file, environment, flags, remote)?;
+    let (upstreams, about_upstreams) = upstream::upstreams(&file.upstream, base, environment)?;
+    let warnings = [warnings(&server), file.notes.clone(), about_upstreams].concat();
     let max_database_bytes = &file.store.max_database_bytes;
     Ok(Checked {
         limits: bounds::limits(&file.limits)?,
@@ -120,8 +127,9 @@ pub(super) fn check(
         page_bytes: whole(bounds::PAGE_BYTES.check_or_default(file.limits.page_bytes.as_ref())?),
         policy: safety::policy(&file.safety)?,
         auth,
+        upstreams,
         file: None,
-        warnings: warnings(&server),
+        warnings,
         server,
     })
 }
@@ -179,6 +187,7 @@ fn server(
         shutdown_grace: Duration::from_secs(grace),
         allowed_hosts: address::hosts(written.allowed_hosts.as_ref())?,
         allowed_origins: address::origins(written.allowed_origins.as_ref())?,
+        pinned: upstream::pinned(written.pinned.as_ref())?,
         fast_path: written.fast_path.unwrap_or(true),
     })
 }

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
+    fmt,
     path::{Path, PathBuf},
 };
 
@@ -18,7 +19,7 @@ const HOME: &str = "HOME";
 const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 
-/// Every variable that is read, and what it sets.
+/// Every variable that is read under its own name, and what it sets. The file may name others.
 pub(super) const VARIABLES: [(&str, &str); 9] = [
     (CONFIG, "The configuration file, unless `--config` names one."),
     (DATA, "Beats `store.data`."),
@@ -31,18 +32,18 @@ pub(super) const VARIABLES: [(&str, &str); 9] = [
     (HOME, "What `~/` means."),
 ];
 
-/// The variables that configuration reads, and the directory that relative names start at.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// The environment variables, and the directory that relative names start at.
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     variables: BTreeMap<String, OsString>,
     directory: PathBuf,
 }
 
 impl Environment {
-    /// The environment of this process, as far as it matters here.
+    /// The environment of this process, all of it: the file may name any variable.
     #[must_use]
     pub fn capture() -> Self {
-        Self::new(VARIABLES.iter().filter_map(|(name, _)| Some((*name, std::env::var_os(name)?))))
+        Self::new(std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))))
     }
 
     #[must_use]
@@ -66,6 +67,11 @@ impl Environment {
         let Some(value) = self.value(name) else { return Ok(None) };
         let text = value.to_str();
         text.map(Some).ok_or_else(|| Error::new(Place::Variable(name), "the value is not UTF-8 text"))
+    }
+
+    /// The variable's value if it is set, be it empty, as a shell takes `${NAME}`.
+    pub(super) fn named(&self, name: &str) -> Option<&OsStr> {
+        self.variables.get(name).map(OsString::as_os_str)
     }
 
     pub(super) fn path(&self, name: &str) -> Option<&Path> {
@@ -92,6 +98,14 @@ impl Environment {
     fn xdg(&self, name: &str, under_home: &str) -> Option<PathBuf> {
         let set = self.path(name).filter(|path| path.is_absolute()).map(Path::to_owned);
         set.or_else(|| Some(self.home()?.join(under_home)))
+    }
+}
+
+/// Variables hold secrets, so only their names are shown.
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.variables.keys().collect();
+        f.debug_struct("Environment").field("variables", &names).field("directory", &self.directory).finish()
     }
 }
 

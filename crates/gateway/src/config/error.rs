@@ -2,6 +2,8 @@
 
 use std::{fmt, ops::Range};
 
+use super::mask;
+
 /// Where a mistake stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
@@ -16,7 +18,7 @@ pub enum Place {
 }
 
 /// One mistake in the configuration. It carries what a report with a snippet needs: the file's name as given, its text
-/// and the bytes at fault.
+/// with secrets covered, and the bytes at fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
@@ -59,7 +61,8 @@ impl Error {
     /// Names the file that a mistake in "the file" is in. Mistakes elsewhere stay as they are.
     pub(super) fn in_source(mut self, source: &Source) -> Self {
         if matches!(self.0.place, Place::File(_)) && self.0.source.is_none() {
-            self.0.source = Some(source.clone());
+            let text = mask::masked(&source.text);
+            self.0.source = Some(Source { name: source.name.clone(), text });
         }
         self
     }

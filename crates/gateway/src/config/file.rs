@@ -11,13 +11,22 @@ use toml::Spanned;
 
 use super::bounds;
 
+mod upstream;
+pub(crate) use upstream::Hidden;
+pub(super) use upstream::{Tool, Upstream};
+
 /// A value and the place it stands in.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Placed<T>(Spanned<T>);
+pub(crate) struct Placed<T>(Spanned<T>);
 
 impl<T> Placed<T> {
-    pub(super) fn get(&self) -> &T {
+    /// For values that did not come from TOML.
+    pub(super) fn new(span: Range<usize>, value: T) -> Self {
+        Self(Spanned::new(span, value))
+    }
+
+    pub(crate) fn get(&self) -> &T {
         self.0.get_ref()
     }
 
@@ -41,8 +50,8 @@ impl<T: JsonSchema> JsonSchema for Placed<T> {
     }
 }
 
-type Text = Placed<String>;
-type Number = Placed<i64>;
+pub(crate) type Text = Placed<String>;
+pub(super) type Number = Placed<i64>;
 
 /// The configuration of Aqueduct, `aqueduct.toml`. Every section and every key may be left out.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -73,6 +82,12 @@ pub struct File {
     /// Profiles of your own: which tools stand before the operations in the modes `semantic` and `all`.
     #[serde(default)]
     pub(super) profile: BTreeMap<Text, Profile>,
+    /// Other MCP servers, whose tools become operations here. The name is yours; what is not snake_case becomes it.
+    #[serde(default)]
+    pub(super) upstream: BTreeMap<Text, Upstream>,
+    /// What was noticed while reading that the operator should know; no part of the file.
+    #[serde(skip)]
+    pub(super) notes: Vec<String>,
 }
 
 /// How agents reach the server, and which tools they see.
@@ -113,6 +128,9 @@ pub(super) struct Server {
     /// `Origin` headers to accept besides those of this machine, as in `https://app.example.com`.
     #[schemars(extend("default" = []))]
     pub(super) allowed_origins: Option<Vec<Text>>,
+    /// Operations to be named in the tools' descriptions, so that they are called without being looked for. Up to 16.
+    #[schemars(extend("default" = [], "maxItems" = super::upstream::PINNED_MAX))]
+    pub(super) pinned: Option<Vec<Text>>,
     /// Whether plain calls take the short way through the server. Answers are the same either way.
     #[schemars(extend("default" = true))]
     pub(super) fast_path: Option<bool>,

@@ -44,7 +44,7 @@ pub fn load(sources: Sources) -> Result<Checked, Error> {
         return check(&File::default(), Path::new(""), &environment, &flags);
     };
     let Found { path, source } = found;
-    let file = File::from_source(&source)?;
+    let file = File::from_source(&source, Some(&path))?;
     let base = path.parent().unwrap_or(Path::new(""));
     let checked = check(&file, base, &environment, &flags).map_err(|error| error.in_source(&source))?;
     Ok(Checked { file: Some(path), ..checked })

@@ -9,6 +9,8 @@
 //!                                      environment, flags ────────────────┴▶ check ─▶ Checked
 //! ```
 //!
+//! A client's JSON file with its `mcpServers` does as well: its servers are upstreams, and everything else is default.
+//!
 //! Every source is checked, also where another one beats it: a mistake is told when it is made, not when the flag that
 //! hid it is dropped. Nothing here reads the environment of the process on its own (see [`Environment::capture`]), and
 //! nothing is written, created or opened but the one file.
@@ -17,6 +19,7 @@ mod address;
 mod auth;
 mod bounds;
 mod checked;
+pub(crate) mod clients;
 mod endpoints;
 mod entities;
 mod environment;
@@ -24,14 +27,18 @@ mod error;
 mod file;
 mod given;
 mod load;
+mod mask;
 mod paths;
 mod read;
 mod reference;
 mod safety;
 mod schema;
+mod secret;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod upstream;
+mod variables;
 
 pub use self::{
     checked::{Auth, Checked, Entities, Server, Store, Token},
@@ -41,4 +48,6 @@ pub use self::{
     load::{Overrides, Sources, load},
     reference::reference,
     schema::schema,
+    secret::Secret,
+    upstream::{Bearer, Definitions, Link, ToolRules, Upstream},
 };

@@ -54,6 +54,6 @@ pub(super) fn expand(path: &Path, place: Place, environment: &Environment) -> Re
         (Ok(_), None) => Err(Error::new(place, format!("'{shown}' needs 'HOME', which is not set"))
             .help_with("write the whole path")),
         (Err(_), _) => Err(Error::new(place, format!("'{shown}' names the home of another user"))
-            .help_with("write the whole path, or './' before a name that begins with '~'")),
+            .help_with("write the whole path, or './' before a name beginning with '~'")),
     }
 }

@@ -6,6 +6,7 @@ use serde::Deserialize as _;
 use toml::de::{DeTable, Deserializer};
 
 use super::{
+    clients,
     error::{Error, Place, Source},
     file::File,
     shape,
@@ -46,11 +47,18 @@ pub(super) enum Failure {
 impl File {
     /// Reads a configuration from its text. `name` is what errors call the file.
     pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
-        Self::from_source(&Source { name: name.to_owned(), text: text.to_owned() })
+        Self::from_source(&Source { name: name.to_owned(), text: text.to_owned() }, None)
     }
 
-    pub(super) fn from_source(source: &Source) -> Result<Self, Error> {
-        from_text(&source.text).map_err(|error| error.in_source(source))
+    /// `path` is where the file lies, if it lies anywhere.
+    pub(super) fn from_source(source: &Source, path: Option<&Path>) -> Result<Self, Error> {
+        let named_json = path.and_then(Path::extension).is_some_and(|end| end == "json" || end == "jsonc");
+        let file = if named_json || clients::is_json(&source.text) {
+            clients::configuration(&source.text, path.and_then(clients::workspace))
+        } else {
+            from_text(&source.text)
+        };
+        file.map_err(|error| error.in_source(source))
     }
 }
 

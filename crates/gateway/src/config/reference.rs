@@ -9,6 +9,8 @@ const INTRODUCTION: &str = "\
 
 Aqueduct reads one file: the one that `--config` or `AQUEDUCT_CONFIG` names, else `aqueduct.toml` in the working
 directory, else `aqueduct/aqueduct.toml` in `$XDG_CONFIG_HOME` (`~/.config`). Without any it runs on the defaults.
+`--config` also takes an MCP client's JSON file as it is: its `mcpServers` (or `servers`, or `context_servers`) are
+upstreams, and everything else is the default.
 
 A flag beats the environment, which beats the file, which beats the default. Unknown keys are refused.
 ";
@@ -51,8 +53,11 @@ fn heading(page: &mut String, title: &str, schema: &Value) {
 fn keys(page: &mut String, path: &str, schema: &Value) {
     let none = Vec::new();
     let required = schema.get("required").and_then(Value::as_array).unwrap_or(&none);
-    let (nested, plain): (Vec<_>, Vec<_>) =
-        properties(schema).partition(|(_, inner)| inner.pointer("/items/properties").is_some());
+    let (nested, plain): (Vec<_>, Vec<_>) = properties(schema).partition(|(_, inner)| {
+        ["/items/properties", "/additionalProperties/properties"]
+            .iter()
+            .any(|way| inner.pointer(way).is_some())
+    });
     if !plain.is_empty() {
         page.push_str("\n| key | type | default | range | meaning |\n| --- | --- | --- | --- | --- |\n");
     }
@@ -70,8 +75,17 @@ fn keys(page: &mut String, path: &str, schema: &Value) {
             let path = format!("{path}.{key}");
             heading(page, &format!("[[{path}]]"), inner);
             keys(page, &path, items);
+        } else if let Some(named) = inner.get("additionalProperties") {
+            let path = format!("{path}.{key}.{}", placeholder(key));
+            heading(page, &format!("[{path}]"), inner);
+            keys(page, &path, named);
         }
     }
+}
+
+/// What stands for the operator's own name in a table of tables: `TOOL` in `tools`.
+fn placeholder(key: &str) -> String {
+    key.trim_end_matches('s').to_uppercase()
 }
 
 fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
@@ -85,9 +99,10 @@ fn description(schema: &Value) -> String {
 }
 
 fn kind(schema: &Value) -> String {
-    match schema.get("items") {
-        Some(_) => "array of strings".to_owned(),
-        None => schema::kind(schema).trim_start_matches("a ").to_owned(),
+    match (schema.get("items"), schema.get("additionalProperties")) {
+        (Some(_), _) => "array of strings".to_owned(),
+        (None, Some(Value::Object(_))) => "table of strings".to_owned(),
+        (None, _) => schema::kind(schema).trim_start_matches("a ").to_owned(),
     }
 }
 
@@ -110,7 +125,11 @@ mod tests {
             collect(inner, &format!("{path}.{key}"), found);
             for hop in ["items", "additionalProperties"] {
                 if let Some(items) = inner.get(hop) {
-                    let name = if hop == "items" { "" } else { ".NAME" };
+                    let name = match (hop, path) {
+                        ("items", _) => String::new(),
+                        (_, "") => ".NAME".to_owned(),
+                        _ => format!(".{}", placeholder(key)),
+                    };
                     collect(items, &format!("{path}.{key}{name}"), found);
                 }
             }
@@ -125,7 +144,11 @@ mod tests {
         assert!(found.len() > 35, "{found:?}");
         for (path, key) in found {
             let heading = format!("{path}.{key}").trim_start_matches('.').to_owned();
-            let own = [format!("[{heading}]"), format!("[{heading}.NAME]")];
+            let own = [
+                format!("[{heading}]"),
+                format!("[{heading}.NAME]"),
+                format!("[{heading}.{}]", placeholder(&key)),
+            ];
             let section = path.trim_start_matches('.');
             let under = page.split("\n## ").find(|part| part.starts_with(&format!("`[{section}]`")));
             let under =

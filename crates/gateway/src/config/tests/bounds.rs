@@ -3,7 +3,19 @@ use serde_json::Value;
 use super::*;
 
 fn with(section: &str, key: &str, number: i128) -> Result<Checked, Error> {
-    load_text(format!("[{section}]\n{key} = {number}\n"))
+    let rest = if section.starts_with("upstream") { "command = 'c'\n" } else { "" };
+    load_text(format!("[{section}]\n{key} = {number}\n{rest}"))
+}
+
+/// The sections with keys of their own, those with the operator's names by an example.
+pub(super) fn sections(schema: &Value) -> Vec<(String, &Value)> {
+    let sections = schema["properties"].as_object().unwrap().iter();
+    sections
+        .map(|(name, inner)| match inner.get("additionalProperties") {
+            Some(named @ Value::Object(_)) => (format!("{name}.example"), named),
+            _ => (name.clone(), inner),
+        })
+        .collect()
 }
 
 /// Every number of the schema: its bounds are accepted, one beyond is refused by name and range.
@@ -13,13 +25,14 @@ fn with(section: &str, key: &str, number: i128) -> Result<Checked, Error> {
 fn every_bound_is_accepted_and_one_beyond_is_refused() {
     let schema = schema();
     let mut numbers = 0;
-    for (section, inner) in schema["properties"].as_object().unwrap() {
+    for (section, inner) in sections(&schema) {
         for (key, number) in inner["properties"].as_object().into_iter().flatten() {
             if number["type"] != "integer" {
                 continue;
             }
             numbers += 1;
             let (min, max) = (number["minimum"].as_i64().unwrap(), number["maximum"].as_i64().unwrap());
+            let section = &section;
             for accepted in [min, max] {
                 assert_eq!(with(section, key, accepted.into()).map(drop), Ok(()), "{key} = {accepted}");
             }
@@ -34,7 +47,7 @@ fn every_bound_is_accepted_and_one_beyond_is_refused() {
             }
         }
     }
-    assert_eq!(numbers, 14);
+    assert_eq!(numbers, 19);
 }
 
 /// REQ-LIMIT-07

@@ -1,4 +1,4 @@
-use super::*;
+use super::{bounds::sections, *};
 
 /// What is written, the place and message, and the help.
 const MISTAKES: &[(&str, &str, &str)] = &[
@@ -14,7 +14,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "zzz = 1",
         "1:1: 'zzz' is not a known key",
-        "the keys of the file are 'auth', 'entities', 'executions', 'limits', 'profile', 'safety', 'server', 'store'",
+        "the keys of the file are 'auth', 'entities', 'executions', 'limits', 'profile', 'safety', 'server', 'store', 'upstream'",
     ),
     (
         "[store]\ndata = 'x'\n[limits]\nb = 1\na = 1",
@@ -179,7 +179,7 @@ fn what_should_be_a_hash_is_not_repeated() {
 #[test]
 fn every_key_refuses_other_types_by_name() {
     let schema = schema();
-    for (section, inner) in schema["properties"].as_object().unwrap() {
+    for (section, inner) in sections(&schema) {
         for (key, expected) in inner["properties"].as_object().into_iter().flatten() {
             let literals =
                 [("string", "'x'"), ("integer", "1"), ("boolean", "true"), ("array", "[]"), ("object", "{}")];

@@ -1,11 +1,13 @@
 //! The whole way from a file on disk, an environment and flags to a configuration or a mistake.
 
 mod bounds;
+mod clients;
 mod endpoints;
 mod found;
 mod hostile;
 mod mistakes;
 mod remote;
+mod upstreams;
 
 use std::time::Duration;
 
@@ -87,6 +89,7 @@ fn without_any_source_the_defaults_hold() {
         assert_eq!(checked.store.data.to_str(), Some("/home/a/.local/share/aqueduct"));
         assert_eq!(checked.store.max_database_bytes, None);
         assert_eq!(checked.policy, Policy::default());
+        assert!(checked.upstreams.is_empty() && server.pinned.is_empty());
         assert!(checked.entities.enabled && checked.auth.tokens.is_empty() && checked.warnings.is_empty());
     }
 }
@@ -104,6 +107,7 @@ fn every_key_of_a_full_file_takes_effect() {
     assert_eq!(server.shutdown_grace, Duration::from_secs(3));
     assert_eq!(server.allowed_hosts, ["aqueduct.example.com", "127.0.0.2:8080"]);
     assert_eq!(server.allowed_origins, ["https://app.example.com:8443", "app://local"]);
+    assert_eq!(server.pinned, ["github_create_issue", "list_entities"]);
     assert!(!server.fast_path);
     let limits = serde_json::to_value(checked.limits).unwrap();
     assert_eq!(
@@ -125,6 +129,8 @@ fn every_key_of_a_full_file_takes_effect() {
     assert_eq!(principals, ["alice", "bob"]);
     assert_eq!(checked.auth.tokens[0].sha256[..3], [0x2b, 0xd8, 0x06]);
     assert_eq!(checked.auth.tokens[1].sha256, [0xab; 32]);
+    let names: Vec<_> = checked.upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
+    assert_eq!(names, ["github", "docs"]);
     assert_eq!(checked.warnings.len(), 1);
 }
 
@@ -142,7 +148,17 @@ fn the_full_file_leaves_no_key_out() {
             missing(&schema["items"], first, path, found);
         }
         if let (Some(any), Some(table)) = (schema.get("additionalProperties"), value.as_object()) {
-            table.values().take(1).for_each(|value| missing(any, value, path, found));
+            // Two links exclude each other, so each key has to stand in one of the tables only.
+            let mut all: Option<Vec<String>> = None;
+            for value in table.values() {
+                let mut here = Vec::new();
+                missing(any, value, path, &mut here);
+                all = Some(match all {
+                    None => here,
+                    Some(all) => all.into_iter().filter(|key| here.contains(key)).collect(),
+                });
+            }
+            found.extend(all.unwrap_or_default());
         }
     }
     let full: serde_json::Value = toml::from_str(FULL).unwrap();

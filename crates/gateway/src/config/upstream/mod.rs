@@ -1,0 +1,216 @@
+//! `[upstream.NAME]`: other MCP servers behind this one, and `[server] pinned`.
+
+mod link;
+mod name;
+
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    path::Path,
+    time::Duration,
+};
+
+use aql::{
+    classify::{Override, Overrides},
+    name::OperationName,
+    profile::matches_pattern,
+    trust::TrustLevel,
+};
+
+pub use self::link::{Bearer, Link};
+use super::{
+    bounds,
+    environment::Environment,
+    error::Error,
+    file::{self, Placed},
+    variables::Expansion,
+};
+
+/// Each is in the descriptions of the tools, which every client keeps in its context.
+pub(super) const PINNED_MAX: usize = 16;
+
+/// Another MCP server, whose tools become operations here.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Upstream {
+    /// In snake_case, no two of them the same.
+    pub name: String,
+    pub link: Link,
+    /// What the names of its operations begin with; empty, or snake_case with an underscore at its end.
+    pub prefix: String,
+    pub trust: TrustLevel,
+    /// How long a call may take.
+    pub call_timeout: Duration,
+    /// How long starting and listing the tools may take.
+    pub start_timeout: Duration,
+    pub max_concurrent_calls: usize,
+    /// Whether every session gets a process or connection of its own.
+    pub per_session: bool,
+    /// When it is stopped for want of calls; `None` is never.
+    pub idle: Option<Duration>,
+    /// How often it is asked for its tools again; `None` is never.
+    pub recheck: Option<Duration>,
+    pub definitions: Definitions,
+    pub tools: ToolRules,
+    pub overrides: Overrides,
+}
+
+/// What happens when the definition of a tool changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Definitions {
+    /// The tool is held back until the operator accepts the change.
+    #[default]
+    Pin,
+    /// The change is taken as it comes.
+    Follow,
+}
+
+/// Which of a server's tools are offered, by its own names for them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolRules {
+    /// Patterns; empty allows every tool.
+    pub allow: Vec<String>,
+    /// Patterns that beat those of `allow`.
+    pub deny: Vec<String>,
+}
+
+impl ToolRules {
+    #[must_use]
+    pub fn allows(&self, tool: &str) -> bool {
+        let any = |patterns: &[String]| patterns.iter().any(|pattern| matches_pattern(pattern, tool));
+        !any(&self.deny) && (self.allow.is_empty() || any(&self.allow))
+    }
+}
+
+/// The upstreams in use in the order of the file, and what is better known about them. `base` is the file's directory.
+pub(super) fn upstreams(
+    written: &BTreeMap<Placed<String>, file::Upstream>,
+    base: &Path,
+    environment: &Environment,
+) -> Result<(Vec<Upstream>, Vec<String>), Error> {
+    let mut written: Vec<_> = written.iter().collect();
+    written.sort_by_key(|(name, _)| name.span().start);
+    let (mut upstreams, mut warnings) = (Vec::new(), Vec::new());
+    let mut names: BTreeMap<String, &str> = BTreeMap::new();
+    for (given, upstream) in written {
+        let name = name::checked(given)?;
+        match names.entry(name.clone()) {
+            Entry::Vacant(free) => drop(free.insert(given.get())),
+            Entry::Occupied(taken) => {
+                let message = format!(
+                    "upstreams '{}' and '{}' would both be called '{name}'",
+                    taken.get(),
+                    given.get()
+                );
+                return Err(Error::at(given.span(), message).help_with("give one of them another name"));
+            }
+        }
+        let in_use = upstream.enabled.unwrap_or(true);
+        let expansion = Expansion { environment, in_use };
+        let mut about = Vec::new();
+        let link = link::link(given, upstream, base, expansion, &mut about)?;
+        let checked = self::upstream(given.get(), name, upstream)?;
+        // A link that is not complete belongs to an upstream that is not used.
+        if let (Some(link), true) = (link, in_use) {
+            upstreams.push(Upstream { link, ..checked });
+            warnings.append(&mut about);
+        }
+    }
+    Ok((upstreams, warnings))
+}
+
+/// Everything but the link.
+fn upstream(given: &str, name: String, written: &file::Upstream) -> Result<Upstream, Error> {
+    let seconds = |bounds: bounds::Bounds, number: &Option<Placed<i64>>| {
+        bounds.of_named(given, number.as_ref()).map(Duration::from_secs)
+    };
+    let minutes = |bounds: bounds::Bounds, number: &Option<Placed<i64>>| {
+        let minutes = bounds.of_named(given, number.as_ref())?;
+        Ok::<_, Error>((minutes > 0).then(|| Duration::from_mins(minutes)))
+    };
+    let calls = bounds::CONCURRENT_CALLS.of_named(given, written.max_concurrent_calls.as_ref())?;
+    Ok(Upstream {
+        prefix: prefix(&name, written.prefix.as_ref())?,
+        trust: match &written.trust {
+            Some(level) => level.get().parse().map_err(|error| Error::at(level.span(), error))?,
+            None => TrustLevel::Validated,
+        },
+        call_timeout: seconds(bounds::CALL_TIMEOUT_SECONDS, &written.timeout_seconds)?,
+        start_timeout: seconds(bounds::START_TIMEOUT_SECONDS, &written.start_timeout_seconds)?,
+        max_concurrent_calls: usize::try_from(calls).unwrap_or(usize::MAX),
+        per_session: written.per_session.unwrap_or(false),
+        idle: minutes(bounds::UPSTREAM_IDLE_MINUTES, &written.idle_minutes)?,
+        recheck: minutes(bounds::CHECK_MINUTES, &written.check_minutes)?,
+        definitions: definitions(written.definitions.as_ref())?,
+        tools: ToolRules { allow: patterns(written.allow.as_ref())?, deny: patterns(written.deny.as_ref())? },
+        overrides: overrides(written.tools.as_ref())?,
+        link: Link::default(),
+        name,
+    })
+}
+
+fn prefix(name: &str, written: Option<&Placed<String>>) -> Result<String, Error> {
+    let Some(given) = written else { return Ok(format!("{name}_")) };
+    let text = given.get();
+    if text.is_empty() || (text.ends_with('_') && text.parse::<OperationName>().is_ok()) {
+        return Ok(text.clone());
+    }
+    let message = format!("prefix '{text}' must be snake_case and end with an underscore, or be empty");
+    Err(Error::at(given.span(), message).help_with(format!("write it as in '{name}_'")))
+}
+
+fn definitions(written: Option<&Placed<String>>) -> Result<Definitions, Error> {
+    match written.map(|given| (given, given.get().as_str())) {
+        None | Some((_, "pin")) => Ok(Definitions::Pin),
+        Some((_, "follow")) => Ok(Definitions::Follow),
+        Some((given, other)) => {
+            Err(Error::at(given.span(), format!("definitions '{other}' is none of pin, follow")))
+        }
+    }
+}
+
+/// The server's own names follow no rule of ours, so any pattern but an empty one may match.
+fn patterns(written: Option<&Vec<Placed<String>>>) -> Result<Vec<String>, Error> {
+    let pattern = |given: &Placed<String>| match given.get().as_str() {
+        "" => Err(Error::at(given.span(), "the pattern is empty")
+            .help_with("write a tool's name, with '*' for any run of characters, as in 'delete_*'")),
+        pattern => Ok(pattern.to_owned()),
+    };
+    written.into_iter().flatten().map(pattern).collect()
+}
+
+fn overrides(written: Option<&BTreeMap<Placed<String>, file::Tool>>) -> Result<Overrides, Error> {
+    let mut overrides = BTreeMap::new();
+    for (tool, said) in written.into_iter().flatten() {
+        let category = match &said.category {
+            Some(given) => Some(given.get().parse().map_err(|error| Error::at(given.span(), error))?),
+            None => None,
+        };
+        let danger = match &said.danger {
+            Some(given) => Some(given.get().parse().map_err(|error| Error::at(given.span(), error))?),
+            None => None,
+        };
+        if category.is_none() && danger.is_none() {
+            let error = Error::at(tool.span(), format!("nothing is said of the tool '{}'", tool.get()));
+            return Err(error.help_with("set its 'category', its 'danger' or both"));
+        }
+        overrides.insert(tool.get().clone(), Override { category, danger });
+    }
+    Ok(Overrides(overrides))
+}
+
+/// `[server] pinned`.
+pub(super) fn pinned(written: Option<&Vec<Placed<String>>>) -> Result<Vec<String>, Error> {
+    let mut pinned: Vec<String> = Vec::new();
+    for given in written.into_iter().flatten() {
+        let name: OperationName = given.get().parse().map_err(|error| Error::at(given.span(), error))?;
+        if pinned.iter().any(|earlier| earlier == name.as_str()) {
+            let error = Error::at(given.span(), format!("'{name}' is listed twice"));
+            return Err(error.help_with("list each operation once"));
+        }
+        if pinned.len() == PINNED_MAX {
+            let error = Error::at(given.span(), format!("more than {PINNED_MAX} operations are pinned"));
+            return Err(error.help_with("keep those called most; the others are found by 'introspect'"));
+        }
+        pinned.push(name.as_str().to_owned());
+    }
+    Ok(pinned)
+}
