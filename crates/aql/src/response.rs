@@ -29,6 +29,14 @@ impl From<Value> for Data {
 pub struct Answer {
     code: Option<Code>,
     body: Body,
+    attached: Option<Box<Attached>>,
+}
+
+/// What goes with an answer in MCP's own form.
+#[derive(Debug, Default)]
+struct Attached {
+    content: Vec<Box<RawValue>>,
+    meta: Option<Box<RawValue>>,
 }
 
 #[derive(Debug)]
@@ -85,7 +93,7 @@ impl Answer {
             write_json(&mut out, &warnings);
         }
         out.push(b'}');
-        Self { code: None, body: Body::Json(out) }.within(limits)
+        Self { code: None, body: Body::Json(out), attached: None }.within(limits)
     }
 
     /// A failure, told with the session it happened in.
@@ -103,7 +111,7 @@ impl Answer {
         let body = ErrorBody { code: error.code, message: &error.message, details: &error.details };
         let mut out = Vec::with_capacity(256);
         write_json(&mut out, &Failure { success: false, error: body });
-        Self { code: Some(error.code), body: Body::Json(out) }
+        Self { code: Some(error.code), body: Body::Json(out), attached: None }
     }
 
     pub(crate) fn from_data(data: &Value) -> Self {
@@ -112,15 +120,40 @@ impl Answer {
 
     pub(crate) fn from_data_text(data: &str) -> Self {
         let text = format!("{{\"success\":true,\"data\":{data}}}");
-        Self { code: None, body: Body::Json(text.into_bytes()) }
+        Self { code: None, body: Body::Json(text.into_bytes()), attached: None }
     }
 
     pub(crate) fn spliced(parts: Arc<Spliced>, session: &str) -> Self {
-        Self { code: None, body: Body::Spliced { parts, session: session.to_owned() } }
+        Self { code: None, body: Body::Spliced { parts, session: session.to_owned() }, attached: None }
     }
 
     pub(crate) fn from_json(json: Vec<u8>) -> Self {
-        Self { code: None, body: Body::Json(json) }
+        Self { code: None, body: Body::Json(json), attached: None }
+    }
+
+    /// Adds blocks of MCP content that follow the answer, and members of the result's `_meta`.
+    #[must_use]
+    pub fn with(mut self, content: Vec<Box<RawValue>>, meta: Option<Box<RawValue>>) -> Self {
+        if self.code.is_none() && (!content.is_empty() || meta.is_some()) {
+            self.attached = Some(Box::new(Attached { content, meta }));
+        }
+        self
+    }
+
+    /// Takes the blocks that follow it, for a batch that carries them.
+    pub fn take_content(&mut self) -> Vec<Box<RawValue>> {
+        self.attached.as_mut().map(|attached| std::mem::take(&mut attached.content)).unwrap_or_default()
+    }
+
+    /// The blocks that follow it.
+    #[must_use]
+    pub fn content(&self) -> &[Box<RawValue>] {
+        self.attached.as_ref().map_or(&[], |attached| &attached.content)
+    }
+
+    #[must_use]
+    pub fn meta(&self) -> Option<&RawValue> {
+        self.attached.as_ref()?.meta.as_deref()
     }
 
     /// Replaces an answer over the response limit; no part of it is sent.

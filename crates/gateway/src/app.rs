@@ -8,7 +8,7 @@ use aql::{
 };
 
 use crate::{
-    adapters::{self, Operations, entities, executions},
+    adapters::{self, Operations, entities, executions, upstream::Upstreams},
     config::Checked,
     executions::Executions,
     pipeline::Gateway,
@@ -35,16 +35,30 @@ pub enum Error {
 pub struct App {
     pub gateway: Arc<Gateway>,
     stores: Option<(EntityStore, Executions)>,
+    upstreams: Arc<Upstreams>,
 }
 
-/// The operations as configured, without opening any data.
-pub fn registry(config: &Checked) -> Result<Registry, Problems> {
-    let mut builder = builder(config);
+/// The operations as configured and as far as they are known, without opening any data or starting any server.
+pub fn registry(config: &Checked) -> Result<Arc<Registry>, Problems> {
+    let mut own = Operations::new();
     if config.entities.enabled {
         let (operations, types) = adapters::built_in();
-        builder = builder.operations(operations).types(types);
+        for operation in operations {
+            own.add(operation, adapters::Nobody);
+        }
+        own.add_types(types);
     }
-    builder.build()
+    let upstreams = Upstreams::new(&config.upstreams, &config.store.data, own, builder(config));
+    Ok(Arc::clone(upstreams.surface()?.registry()))
+}
+
+/// Asks upstreams that were never asked what they offer, and keeps it. Those that cannot be reached stay unknown; why is
+/// told, one line each.
+pub async fn learn(config: &Checked) -> Vec<String> {
+    let upstreams = Upstreams::new(&config.upstreams, &config.store.data, Operations::new(), builder(config));
+    let troubles = upstreams.learn().await;
+    upstreams.close().await;
+    troubles
 }
 
 /// Opens the data and puts everything together.
@@ -60,16 +74,20 @@ pub fn open(config: &Checked) -> Result<App, Error> {
         operations.extend(executions::operations(&running));
         stores = Some((opened, running));
     }
-    let surface = operations.publish(builder(config))?;
+    let upstreams = Upstreams::new(&config.upstreams, &config.store.data, operations, builder(config));
+    let surface = upstreams.surface()?;
     let key = CursorKey::new(&store::secret(&config.store.data, CURSOR_KEY_FILE)?);
     let gateway =
         Gateway::new(surface, jiff::Timestamp::now).with_cursor_key(key).with_page_bytes(config.page_bytes);
-    Ok(App { gateway: Arc::new(gateway), stores })
+    let gateway = Arc::new(if upstreams.are_known() { gateway } else { gateway.unsettled() });
+    upstreams.tend(&gateway);
+    Ok(App { gateway, stores, upstreams })
 }
 
 impl App {
     /// Waits until everything that was acknowledged or asked for is on disk.
     pub async fn close(self) {
+        self.upstreams.close().await;
         if let Some((entities, executions)) = self.stores {
             // Executions write entities, so they end first.
             executions.close().await;

@@ -4,6 +4,7 @@ use std::{future::Future, panic::AssertUnwindSafe, pin::Pin, sync::Arc};
 
 use aql::{error::Error, query::Query, registry::Registry, response::Data, warning::Warning};
 use futures_util::FutureExt;
+use serde_json::value::RawValue;
 
 use crate::{gate::Permitted, pipeline::Gateway, progress::Progress, session::Session};
 
@@ -12,11 +13,15 @@ use crate::{gate::Permitted, pipeline::Gateway, progress::Progress, session::Ses
 pub struct Outcome {
     pub data: Data,
     pub warnings: Vec<Warning>,
+    /// Blocks of MCP content that follow the answer unchanged: images, audio, links.
+    pub content: Vec<Box<RawValue>>,
+    /// Members for the `_meta` of the MCP result.
+    pub meta: Option<Box<RawValue>>,
 }
 
 impl From<Data> for Outcome {
     fn from(data: Data) -> Self {
-        Self { data, warnings: Vec::new() }
+        Self { data, warnings: Vec::new(), content: Vec::new(), meta: None }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Each arrow is a function that takes what the last one made. Batches and the command line go through the same
 //! arrows, once for each operation; there is no second door.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use aql::{
     batch::{Batch, Next},
@@ -19,7 +19,7 @@ use aql::{
 use arc_swap::ArcSwap;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 use crate::{
     dispatch::{self, Context, Surface},
@@ -42,7 +42,12 @@ pub struct Gateway {
     clock: Clock,
     cursor_key: CursorKey,
     page_bytes: usize,
+    /// Whether everything that is configured is known, or has had its chance to be.
+    settled: watch::Sender<bool>,
 }
+
+/// How long a question waits for servers that are asked for the first time what they offer.
+const SETTLING: Duration = Duration::from_secs(10);
 
 /// A query that takes longer is answered with a warning.
 const SLOW_QUERY_MS: u64 = 1000;
@@ -59,7 +64,34 @@ impl Gateway {
             clock,
             cursor_key: CursorKey::new(&random::bytes()),
             page_bytes: PAGE_BYTES_DEFAULT,
+            settled: watch::Sender::new(true),
         }
+    }
+
+    /// Says that operations are still being asked for: whoever looks for one that is not there waits for a while.
+    #[must_use]
+    pub fn unsettled(self) -> Self {
+        self.settled.send_replace(false);
+        self
+    }
+
+    /// Says that everything is there.
+    pub fn settle(&self) {
+        self.settled.send_replace(true);
+    }
+
+    /// Waits for operations that are still being asked for, if the call may need one of them.
+    async fn settling(&self, arguments: &Map<String, Value>) {
+        if *self.settled.borrow() {
+            return;
+        }
+        let surface = self.surface.load_full();
+        let known = |name: &str| name != INTROSPECT && surface.registry.id(name).is_some();
+        if arguments.get("operation").and_then(Value::as_str).is_some_and(known) {
+            return;
+        }
+        let mut settled = self.settled.subscribe();
+        let _ = tokio::time::timeout(SETTLING, settled.wait_for(|settled| *settled)).await;
     }
 
     /// Signs cursors with a key that is kept, so that they work after a restart and in other processes.
@@ -100,6 +132,7 @@ impl Gateway {
                 Some(session.id()),
             );
         };
+        self.settling(&arguments).await;
         let surface = self.surface.load_full();
         let told = progress.clone();
         let flow =
@@ -183,6 +216,7 @@ impl Flow<'_> {
         let Some(operation) = self.surface.registry.get(id) else {
             return Err(Error::internal("the operation is not in its registry"));
         };
+        let (mut content, mut meta) = (Vec::new(), None);
         let (data, warning) = match shaping.continued(self.session, now, page_bytes) {
             Some(page) => page?,
             None => {
@@ -192,11 +226,12 @@ impl Flow<'_> {
                 let context = Context { gateway, session, now, progress, query, may_wait };
                 let outcome = dispatch::run(self.surface, permitted, context).await?;
                 warnings.extend(outcome.warnings);
+                (content, meta) = (outcome.content, outcome.meta);
                 shaping.apply(operation, self.session, outcome.data, now, page_bytes)?
             }
         };
         warnings.extend(warning);
-        Ok(self.answer(operation, &data, warnings, now))
+        Ok(self.answer(operation, &data, warnings, now).with(content, meta))
     }
 
     fn answer(
@@ -233,18 +268,20 @@ impl Flow<'_> {
         let limits = *self.surface.registry.limits();
         let mut batch = Batch::new(entries.len(), &limits);
         let mut entries = entries.into_iter().enumerate();
+        let mut attached = Vec::new();
         for (index, entry) in entries.by_ref() {
             let operation = entry.operation().to_owned();
-            let answer = match entry.call {
+            let mut answer = match entry.call {
                 Ok(call) => self.one(call).await,
                 Err(error) => Answer::failure(error, Some(self.session.id())),
             };
+            attached.append(&mut answer.take_content());
             if batch.record(index, &operation, &answer) == Next::Halt {
                 break;
             }
         }
         let pending: Vec<(usize, Entry)> = entries.collect();
-        batch.finish(&pending, &limits)
+        batch.finish(&pending, &limits).with(attached, None)
     }
 }
 

@@ -1,9 +1,13 @@
 //! How far a call has come: what its handler says, and that it is still alive when it says nothing.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use aql::execution;
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use crate::executions::UnlessTold;
 
@@ -19,7 +23,26 @@ const HEARTBEAT_STEP: f64 = 0.001;
 
 /// A handle for reporting progress. Reporting costs nothing when nobody listens.
 #[derive(Clone, Default)]
-pub struct Progress(Arc<Mutex<Report>>);
+pub struct Progress(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    report: Mutex<Report>,
+    /// Whether anybody wants to know.
+    listened_to: bool,
+    news: Notify,
+}
+
+/// Progress that another server reported, in its own numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Relayed {
+    pub(crate) progress: f64,
+    pub(crate) total: Option<f64>,
+    pub(crate) message: Option<String>,
+}
+
+/// Reports of another server that wait to be told; a caller that cannot keep up misses the oldest.
+const RELAYED_MAX: usize = 64;
 
 #[derive(Default)]
 struct Report {
@@ -28,6 +51,10 @@ struct Report {
     counted: Option<(u64, u64)>,
     message: Option<String>,
     told: f64,
+    /// Set where another server does the work: what it reports is passed on as it is, and nothing is made up.
+    relays: bool,
+    relayed: VecDeque<Relayed>,
+    relayed_last: Option<f64>,
     /// The execution that the call started and does not wait for any longer, as it was then.
     execution: Option<Value>,
     /// Executions that end if the call is given up before it is answered.
@@ -35,6 +62,57 @@ struct Report {
 }
 
 impl Progress {
+    /// Progress that somebody wants to be told of.
+    #[must_use]
+    pub fn listened_to() -> Self {
+        Self(Arc::new(Shared { listened_to: true, ..Shared::default() }))
+    }
+
+    #[must_use]
+    pub fn is_listened_to(&self) -> bool {
+        self.0.listened_to
+    }
+
+    /// Says that another server does the work and reports by itself.
+    pub(crate) fn relays(&self) {
+        if self.0.listened_to {
+            self.lock().relays = true;
+        }
+    }
+
+    /// Passes on what the other server reports. What does not increase is not passed on.
+    pub(crate) fn relay(&self, relayed: Relayed) {
+        {
+            let mut report = self.lock();
+            if report.relayed_last.is_some_and(|last| last >= relayed.progress)
+                || !relayed.progress.is_finite()
+            {
+                return;
+            }
+            report.relayed_last = Some(relayed.progress);
+            if report.relayed.len() == RELAYED_MAX {
+                report.relayed.pop_front();
+            }
+            report.relayed.push_back(relayed);
+        }
+        self.0.news.notify_one();
+    }
+
+    /// The next report of another server.
+    pub(crate) async fn relayed(&self) -> Relayed {
+        loop {
+            if let Some(relayed) = self.lock().relayed.pop_front() {
+                return relayed;
+            }
+            self.0.news.notified().await;
+        }
+    }
+
+    /// Whether what is told comes from another server.
+    pub(crate) fn is_relayed(&self) -> bool {
+        self.lock().relays
+    }
+
     /// Says how much of the work is done, from 0 to 1.
     pub fn report(&self, fraction: f64, message: impl Into<String>) {
         let mut report = self.lock();
@@ -99,7 +177,7 @@ impl Progress {
     }
 
     fn lock(&self) -> MutexGuard<'_, Report> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next notification: how far on the scale, always further than the last, and in what words.

@@ -3,12 +3,16 @@
 pub mod entities;
 pub mod executions;
 pub mod typed;
+pub mod upstream;
 
 use std::sync::Arc;
 
 use aql::{define, registry::Problems, schema};
 
-use crate::dispatch::{Handler, Surface};
+use crate::{
+    dispatch::{Context, Handler, Surface, Work},
+    gate::Permitted,
+};
 
 /// Everything that is built in, without anything behind it, to be looked at.
 #[must_use]
@@ -16,6 +20,15 @@ pub fn built_in() -> (Vec<define::Operation>, Vec<define::Type>) {
     let operations = entities::definitions().into_iter().chain(executions::definitions()).collect();
     let types = entities::types().into_iter().chain(executions::types()).collect();
     (operations, types)
+}
+
+/// Does no work, for operations that are only looked at.
+pub(crate) struct Nobody;
+
+impl Handler for Nobody {
+    fn call(&self, _permitted: Permitted, _context: Context) -> Work {
+        Box::pin(async { Err(aql::error::Error::internal("this operation is only described here")) })
+    }
 }
 
 /// The type of one page of a collection.
@@ -34,7 +47,7 @@ pub(crate) fn page_type(name: &str, item: &str, description: &str) -> define::Ty
 }
 
 /// Definitions and their handlers, on the way to a [`Surface`].
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Operations {
     pub(crate) operations: Vec<(define::Operation, Arc<dyn Handler>)>,
     pub(crate) types: Vec<define::Type>,

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use aql::tools::Tool as AqlTool;
+use aql::{response::Answer, tools::Tool as AqlTool};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 use super::tasks;
 use crate::{
     pipeline::Gateway,
-    progress::{Progress, TOTAL},
+    progress::{Progress, Relayed, TOTAL},
     session::Session,
 };
 
@@ -103,7 +103,8 @@ impl ServerHandler for Handler {
         let session = self.known_session(&context)?;
         let request_id = serde_json::to_string(&context.id).unwrap_or_default();
         let running = session.running(&request_id);
-        let progress = Progress::default();
+        let listened_to = context.meta.get_progress_token().is_some();
+        let progress = if listened_to { Progress::listened_to() } else { Progress::default() };
         let arguments = request.arguments.unwrap_or_default();
         let takes_task = tasks::may_start(surface.registry(), endpoint, &arguments)
             && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
@@ -114,10 +115,7 @@ impl ServerHandler for Handler {
                 if let Some(execution) = progress.execution().filter(|_| takes_task) {
                     return Ok(CallToolResponse::Task(tasks::created(&execution)));
                 }
-                let content = vec![ContentBlock::text(answer.to_text())];
-                let mut result = CallToolResult::success(content);
-                result.is_error = Some(answer.is_error());
-                Ok(result.into())
+                Ok(tool_result(&answer).into())
             }
             () = running.cancelled() => {
                 // A cancelled request gets no answer: the library drops ours once it has seen the cancellation too.
@@ -160,16 +158,40 @@ async fn tell(context: &RequestContext<RoleServer>, progress: Progress) {
     let Some(token) = context.meta.get_progress_token() else { return std::future::pending().await };
     let started = tokio::time::Instant::now();
     loop {
-        tokio::time::sleep(PROGRESS_INTERVAL).await;
-        let (reached, message) = progress.next(started.elapsed().as_secs_f64());
+        let told = tokio::select! {
+            relayed = progress.relayed() => relayed,
+            () = tokio::time::sleep(PROGRESS_INTERVAL) => {
+                if progress.is_relayed() {
+                    continue;
+                }
+                let (reached, message) = progress.next(started.elapsed().as_secs_f64());
+                Relayed { progress: reached, total: Some(TOTAL), message }
+            }
+        };
         // A caller that cannot be told still gets its answer.
-        let _ = context.peer.notify_progress(notification(token.clone(), reached, message)).await;
+        let _ = context.peer.notify_progress(notification(token.clone(), told)).await;
     }
 }
 
-fn notification(token: ProgressToken, reached: f64, message: Option<String>) -> ProgressNotificationParam {
-    let param = ProgressNotificationParam::new(token, reached).with_total(TOTAL);
-    match message {
+/// The result of a tool call: the answer as text, and what follows it.
+fn tool_result(answer: &Answer) -> CallToolResult {
+    let mut content = vec![ContentBlock::text(answer.to_text())];
+    // The library writes only blocks that it knows; others go as text.
+    content.extend(
+        answer.content().iter().map(|block| {
+            serde_json::from_str(block.get()).unwrap_or_else(|_| ContentBlock::text(block.get()))
+        }),
+    );
+    let mut result = CallToolResult::success(content);
+    result.meta = answer.meta().and_then(|meta| serde_json::from_str(meta.get()).ok());
+    result.is_error = Some(answer.is_error());
+    result
+}
+
+fn notification(token: ProgressToken, told: Relayed) -> ProgressNotificationParam {
+    let mut param = ProgressNotificationParam::new(token, told.progress);
+    param.total = told.total;
+    match told.message {
         Some(message) => param.with_message(message),
         None => param,
     }

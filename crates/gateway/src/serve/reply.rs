@@ -19,7 +19,8 @@ pub(crate) fn error(id: &str, code: i32, message: &str) -> Vec<u8> {
 
 /// The result of a tool call: the answer as text content. `id` is raw JSON.
 pub(crate) fn tool_result(id: &str, answer: &Answer, self_contained: bool) -> Vec<u8> {
-    let mut out = Vec::with_capacity(answer.size() + answer.size() / 4 + 160);
+    let attached: usize = answer.content().iter().map(|block| block.get().len() + 1).sum();
+    let mut out = Vec::with_capacity(answer.size() + answer.size() / 4 + attached + 160);
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     out.extend_from_slice(id.as_bytes());
     out.extend_from_slice(b",\"result\":{");
@@ -28,8 +29,24 @@ pub(crate) fn tool_result(id: &str, answer: &Answer, self_contained: bool) -> Ve
     }
     out.extend_from_slice(b"\"content\":[{\"type\":\"text\",\"text\":\"");
     answer.write_escaped(&mut out);
-    out.extend_from_slice(b"\"}],\"isError\":");
+    out.extend_from_slice(b"\"}");
+    for block in answer.content() {
+        out.push(b',');
+        extend_on_one_line(&mut out, block.get());
+    }
+    out.push(b']');
+    if let Some(meta) = answer.meta() {
+        out.extend_from_slice(b",\"_meta\":");
+        extend_on_one_line(&mut out, meta.get());
+    }
+    out.extend_from_slice(b",\"isError\":");
     out.extend_from_slice(if answer.is_error() { b"true" } else { b"false" });
     out.extend_from_slice(b"}}");
     out
+}
+
+/// Appends JSON that came from elsewhere. A line feed in it can only stand between its tokens, where a space does as well.
+fn extend_on_one_line(out: &mut Vec<u8>, json: &str) {
+    let plain = |byte: u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte };
+    out.extend(json.bytes().map(plain));
 }

@@ -202,7 +202,7 @@ async fn query(store: EntityStore, mut params: Params, context: Context) -> Resu
     };
     let sections = Sections::read(params.0.get("include"));
     let data = Data::Value(answered(&graph, answer, &sections));
-    Ok(Outcome { data, warnings: graph.cut.map(truncated).into_iter().collect() })
+    Ok(Outcome { warnings: graph.cut.map(truncated).into_iter().collect(), ..Outcome::from(data) })
 }
 
 fn read_root(root: &Map<String, Value>) -> Root {

@@ -1,0 +1,287 @@
+//! What an upstream offers, asked for page by page and kept on disk, so that the tools can be listed before it runs.
+//!
+//! The definitions that were seen first are pinned. One that has changed since is held back until somebody accepts it.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use aql::drift::{self, Change};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::{
+    open::{Era, Identity},
+    peer::{Failure, Peer},
+    wire::Params,
+};
+use crate::config::{self, Definitions};
+
+/// More pages or tools than this are no list but a trap.
+const PAGES_MAX: usize = 500;
+const TOOLS_MAX: usize = 10_000;
+
+/// What an upstream answered when it was asked what it offers.
+#[derive(Debug, Clone)]
+pub struct Capture {
+    pub server: Option<Identity>,
+    pub era: Era,
+    pub version: String,
+    pub capabilities: Map<String, Value>,
+    pub instructions: Option<String>,
+    /// The pages of `tools/list`, each as it came.
+    pub pages: Vec<Value>,
+}
+
+impl Capture {
+    /// All tools of all pages.
+    #[must_use]
+    pub fn tools(&self) -> Vec<Value> {
+        let of_page = |page: &Value| page.get("tools").and_then(Value::as_array).cloned().unwrap_or_default();
+        self.pages.iter().flat_map(of_page).collect()
+    }
+}
+
+/// Asks for everything. No tool is called.
+pub(super) async fn capture(peer: &Arc<Peer>, within: Duration) -> Result<Capture, Failure> {
+    let Some(hello) = peer.hello() else {
+        return Err(Failure::Unreachable("the connection was not opened".to_owned()));
+    };
+    let mut pages: Vec<Value> = Vec::new();
+    let mut tools = 0;
+    // A server without tools may still have resources and prompts.
+    let mut cursor = hello.offers("tools").then_some(None);
+    while let Some(after) = cursor {
+        let params = match &after {
+            Some(after) => Params::none().value("cursor", after),
+            None => Params::none(),
+        };
+        let raw = peer.request("tools/list", &params, within, None).await?;
+        let page: Value = serde_json::from_str(raw.get())
+            .map_err(|_| Failure::Unreachable("its list of tools cannot be read".to_owned()))?;
+        tools += page.get("tools").and_then(Value::as_array).map_or(0, Vec::len);
+        let next = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+        let repeats = next.is_some() && next == after;
+        pages.push(page);
+        if repeats || pages.len() >= PAGES_MAX || tools > TOOLS_MAX {
+            return Err(Failure::Unreachable("its list of tools does not end".to_owned()));
+        }
+        cursor = next.map(Some);
+    }
+    Ok(Capture {
+        server: hello.server.clone(),
+        era: hello.era,
+        version: hello.version.clone(),
+        capabilities: hello.capabilities.clone(),
+        instructions: hello.instructions.clone(),
+        pages,
+    })
+}
+
+/// A catalogue as it is kept.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Kept {
+    /// Which form this file has.
+    form: u32,
+    /// What the connection leads to; another one has another catalogue.
+    link: String,
+    pub server: Option<Identity>,
+    pub era: Era,
+    pub version: String,
+    #[serde(default)]
+    pub capabilities: Map<String, Value>,
+    #[serde(default)]
+    pub instructions: Option<String>,
+    /// RFC 3339, UTC.
+    pub captured_at: String,
+    pub tools: Vec<Pinned>,
+}
+
+const FORM: u32 = 1;
+
+/// A tool by the definition that was accepted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Pinned {
+    pub definition: Value,
+    /// What the upstream offers under the same name now, if that is something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<Value>,
+    /// Whether the upstream offers it no longer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gone: bool,
+}
+
+impl Pinned {
+    #[must_use]
+    pub fn name(&self) -> &str {
+        name_of(&self.definition)
+    }
+
+    /// What is different now, field by field.
+    #[must_use]
+    pub fn changes(&self) -> Vec<Change> {
+        self.offered.as_ref().map(|offered| drift::changes(&self.definition, offered)).unwrap_or_default()
+    }
+}
+
+fn name_of(tool: &Value) -> &str {
+    tool.get("name").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Names the link of an upstream without telling its secrets.
+fn link_of(settings: &config::Upstream) -> String {
+    let mut hash = Sha256::new();
+    let mut add = |text: &[u8]| {
+        hash.update(text.len().to_le_bytes());
+        hash.update(text);
+    };
+    match &settings.link {
+        config::Link::Command { program, args, .. } => {
+            add(program.as_os_str().as_encoded_bytes());
+            for arg in args {
+                add(arg.expose().as_bytes());
+            }
+        }
+        config::Link::Http { url, .. } => add(url.as_bytes()),
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+impl Kept {
+    /// Settles what was captured with what was pinned.
+    pub(super) fn settle(
+        before: Option<Self>,
+        capture: &Capture,
+        settings: &config::Upstream,
+        now: Timestamp,
+    ) -> Self {
+        let mut pinned = before.map(|before| before.tools).unwrap_or_default();
+        let follow = settings.definitions == Definitions::Follow;
+        let offered = capture.tools();
+        let mut tools: Vec<Pinned> = Vec::with_capacity(offered.len());
+        for tool in offered {
+            let known = pinned
+                .iter()
+                .position(|known| known.name() == name_of(&tool))
+                .map(|at| pinned.swap_remove(at));
+            tools.push(match known {
+                Some(known) if !follow && known.definition != tool => {
+                    Pinned { definition: known.definition, offered: Some(tool), gone: false }
+                }
+                _ => Pinned { definition: tool, offered: None, gone: false },
+            });
+        }
+        // What is gone stays known: it may come back as something else.
+        tools.extend(pinned.into_iter().map(|gone| Pinned { offered: None, gone: true, ..gone }));
+        Self {
+            form: FORM,
+            link: link_of(settings),
+            server: capture.server.clone(),
+            era: capture.era,
+            version: capture.version.clone(),
+            capabilities: capture.capabilities.clone(),
+            instructions: capture.instructions.clone(),
+            captured_at: now.to_string(),
+            tools,
+        }
+    }
+
+    /// Takes what the upstream offers now for what it is to be.
+    pub fn accept(&mut self) {
+        for tool in &mut self.tools {
+            if let Some(offered) = tool.offered.take() {
+                tool.definition = offered;
+            }
+        }
+    }
+
+    /// The tools whose definitions have changed.
+    pub fn held(&self) -> impl Iterator<Item = &Pinned> {
+        self.tools.iter().filter(|tool| tool.offered.is_some())
+    }
+
+    /// Whether both offer the same, whenever that was found out.
+    pub(super) fn offers_the_same(&self, other: &Self) -> bool {
+        let told = |kept: &Self| {
+            let tools = kept.tools.iter();
+            tools.map(|tool| (tool.definition.clone(), tool.offered.clone(), tool.gone)).collect::<Vec<_>>()
+        };
+        told(self) == told(other)
+            && (&self.server, &self.capabilities, &self.instructions, self.era)
+                == (&other.server, &other.capabilities, &other.instructions, other.era)
+    }
+}
+
+/// The folder in which catalogues are kept.
+#[derive(Debug, Clone)]
+pub struct Catalogues {
+    folder: PathBuf,
+}
+
+impl Catalogues {
+    #[must_use]
+    pub fn new(data: &Path) -> Self {
+        Self { folder: data.join("upstreams") }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.json"))
+    }
+
+    /// What was kept of an upstream. A file that cannot be read, or is of another link, counts as none.
+    #[must_use]
+    pub fn load(&self, settings: &config::Upstream) -> Option<Kept> {
+        let path = self.path(&settings.name);
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => {
+                tracing::warn!(upstream = settings.name, %error, "a kept catalogue cannot be read; it is asked for again");
+                return None;
+            }
+        };
+        let kept: Kept = match serde_json::from_str(&text) {
+            Ok(kept) => kept,
+            Err(_) => {
+                tracing::warn!(
+                    upstream = settings.name,
+                    "a kept catalogue is damaged; it is asked for again"
+                );
+                return None;
+            }
+        };
+        (kept.form == FORM && kept.link == link_of(settings)).then_some(kept)
+    }
+
+    /// Keeps a catalogue, whole or not at all.
+    pub fn save(&self, name: &str, kept: &Kept) -> io::Result<()> {
+        std::fs::create_dir_all(&self.folder)?;
+        let unique = uuid::Uuid::new_v4();
+        let temporary = self.folder.join(format!(".{name}.{unique}"));
+        let written = write_private(&temporary, &serde_json::to_vec(kept)?);
+        let saved = written.and_then(|()| std::fs::rename(&temporary, self.path(name)));
+        if saved.is_err() {
+            let _ = std::fs::remove_file(&temporary);
+        }
+        saved
+    }
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    use std::io::Write;
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

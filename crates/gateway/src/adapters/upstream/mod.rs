@@ -1,0 +1,136 @@
+//! Other MCP servers behind ours: each tool of theirs is an operation, each connection is looked after.
+
+mod call;
+pub mod catalogue;
+mod error;
+mod http;
+mod keep;
+mod open;
+mod peer;
+mod process;
+mod result;
+mod server;
+mod slot;
+mod wire;
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use aql::{
+    adopt::{self, Taken},
+    classify,
+    listed::{self, ListedTool},
+    registry::{Builder, Problems},
+    trust::TrustLevel,
+};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+pub use self::open::{Era, Identity};
+use self::{
+    call::ToolCall,
+    catalogue::{Catalogues, Kept},
+    server::{Notice, Upstream},
+};
+use super::Operations;
+use crate::{config, dispatch::Surface, pipeline::Gateway};
+
+/// All upstreams, and what is needed to publish their operations.
+pub struct Upstreams {
+    all: Vec<Arc<Upstream>>,
+    catalogues: Catalogues,
+    /// What is served without any upstream.
+    own: Operations,
+    builder: Builder,
+    notices: Mutex<Option<mpsc::UnboundedReceiver<Notice>>>,
+    stopping: CancellationToken,
+}
+
+impl Upstreams {
+    /// Prepares the upstreams. Nothing is started yet.
+    #[must_use]
+    pub fn new(configured: &[config::Upstream], data: &Path, own: Operations, builder: Builder) -> Arc<Self> {
+        let catalogues = Catalogues::new(data);
+        let (notices, heard) = mpsc::unbounded_channel();
+        let open = |settings: &config::Upstream| {
+            let era = catalogues.load(settings).map(|kept| kept.era);
+            Upstream::new(settings.clone(), era, notices.clone())
+        };
+        let all = configured.iter().map(open).collect();
+        Arc::new(Self {
+            all,
+            catalogues,
+            own,
+            builder,
+            notices: Mutex::new(Some(heard)),
+            stopping: CancellationToken::new(),
+        })
+    }
+
+    /// Everything that can be called, by what is known of the upstreams now.
+    pub fn surface(&self) -> Result<Surface, Problems> {
+        let mut operations = self.own.clone();
+        let own = operations.operations.iter().map(|(operation, _)| operation);
+        let mut taken = Taken::default().with(own, &operations.types);
+        for upstream in &self.all {
+            if let Some(kept) = self.catalogues.load(&upstream.settings) {
+                add(&mut operations, &mut taken, upstream, &kept);
+            }
+        }
+        operations.publish(self.builder.clone())
+    }
+
+    /// Whether all of them were asked before what they offer.
+    #[must_use]
+    pub fn are_known(&self) -> bool {
+        self.all.iter().all(|upstream| self.catalogues.load(&upstream.settings).is_some())
+    }
+
+    /// Starts looking after the upstreams, publishing to that gateway whatever changes.
+    pub fn tend(self: &Arc<Self>, gateway: &Arc<Gateway>) {
+        let heard = self.notices.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(heard) = heard {
+            keep::start(Arc::clone(self), Arc::downgrade(gateway), heard);
+        }
+    }
+
+    /// Ends all connections.
+    pub async fn close(&self) {
+        self.stopping.cancel();
+        let stops = self.all.iter().map(|upstream| upstream.stop());
+        futures_util::future::join_all(stops).await;
+    }
+}
+
+/// Adds what an upstream offers.
+fn add(operations: &mut Operations, taken: &mut Taken, upstream: &Arc<Upstream>, kept: &Kept) {
+    let settings = &upstream.settings;
+    let offered = kept.tools.iter().filter(|tool| !tool.gone && settings.tools.allows(tool.name()));
+    let (pinned, tools): (Vec<_>, Vec<ListedTool>) =
+        offered.filter_map(|tool| Some((tool, read(&tool.definition)?))).unzip();
+    let options = adopt::Options {
+        server: &settings.name,
+        prefix: &settings.prefix,
+        trust: if settings.trust >= TrustLevel::CommunityReviewed {
+            classify::Trust::Trusted
+        } else {
+            classify::Trust::Claimed
+        },
+        overrides: &settings.overrides,
+    };
+    let adopted = adopt::adopt(&tools, &options, taken);
+    for operation in adopted.operations {
+        let changed = pinned.iter().find(|tool| tool.name() == operation.tool && tool.offered.is_some());
+        let held = changed.map(|tool| call::held(&settings.name, tool.name(), &tool.changes()));
+        let call = ToolCall::new(Arc::clone(upstream), &operation.tool, operation.wiring, held);
+        operations.add(operation.definition, call);
+    }
+    operations.add_types(adopted.types);
+}
+
+fn read(definition: &Value) -> Option<ListedTool> {
+    listed::read(Value::Array(vec![definition.clone()])).ok()?.pop()
+}

@@ -1,0 +1,347 @@
+//! One open connection to an upstream, whatever carries it: requests that wait for their answers by number, and what
+//! the upstream asks or tells by itself.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    http::HttpLink,
+    open::Hello,
+    wire::{self, Message, Params, Raw, RpcError},
+};
+use crate::{
+    progress::{Progress, Relayed},
+    session::Session,
+};
+
+/// Why a request got no result.
+#[derive(Debug, Clone)]
+pub(super) enum Failure {
+    /// The upstream answered with the protocol's error.
+    Rpc(RpcError),
+    /// The connection ended before the answer came.
+    Gone(Arc<str>),
+    TimedOut(Duration),
+    /// The upstream no longer knows the session, so it has not looked at the request either.
+    SessionLost,
+    /// The request could not be delivered.
+    Unreachable(String),
+}
+
+/// Who waits for an answer: told how far the work is, and asked if the upstream has a question.
+#[derive(Clone)]
+pub(super) struct Caller {
+    pub(super) session: Arc<Session>,
+    pub(super) progress: Progress,
+}
+
+/// What an upstream says without being asked.
+pub(super) trait Inbox: Send + Sync {
+    fn notified(&self, peer: &Arc<Peer>, method: &str, params: Option<&RawValue>);
+    /// A request, which has to be answered with [`Peer::send`].
+    fn asked(&self, peer: &Arc<Peer>, id: Box<RawValue>, method: &str, params: Option<Box<RawValue>>);
+    /// The connection was opened, again perhaps.
+    fn opened(&self, peer: &Arc<Peer>);
+}
+
+pub(super) enum Link {
+    /// Lines to a process.
+    Lines(mpsc::UnboundedSender<Vec<u8>>),
+    Http(Arc<HttpLink>),
+}
+
+pub(super) struct Peer {
+    link: Link,
+    inbox: Arc<dyn Inbox>,
+    waiting: Mutex<Waiting>,
+    next_id: AtomicU64,
+    hello: OnceLock<Hello>,
+    over: CancellationToken,
+    output_closed: CancellationToken,
+}
+
+#[derive(Default)]
+struct Waiting {
+    calls: HashMap<u64, Call>,
+    /// Why nothing can be asked any more.
+    over: Option<Arc<str>>,
+}
+
+struct Call {
+    answer: oneshot::Sender<Result<Raw, Failure>>,
+    deadline: Instant,
+    allowed: Duration,
+    caller: Option<Caller>,
+}
+
+#[derive(Deserialize)]
+struct ProgressParams {
+    #[serde(rename = "progressToken")]
+    token: u64,
+    #[serde(default)]
+    progress: f64,
+    #[serde(default)]
+    total: Option<f64>,
+    #[serde(default)]
+    message: Option<String>,
+}
+
+impl Peer {
+    pub(super) fn new(link: Link, inbox: Arc<dyn Inbox>) -> Self {
+        Self {
+            link,
+            inbox,
+            waiting: Mutex::default(),
+            next_id: AtomicU64::new(1),
+            hello: OnceLock::new(),
+            over: CancellationToken::new(),
+            output_closed: CancellationToken::new(),
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the upstream said of itself when the connection was opened.
+    pub(super) fn hello(&self) -> Option<&Hello> {
+        self.hello.get()
+    }
+
+    /// Notes what the upstream said of itself; only the first time counts.
+    pub(super) fn greeted(&self, hello: Hello) {
+        let _ = self.hello.set(hello);
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.over.is_cancelled()
+    }
+
+    /// Resolves when the connection has ended.
+    pub(super) async fn ended(&self) {
+        self.over.cancelled().await;
+    }
+
+    /// Notes that nothing more can come, whatever has become of the process.
+    pub(super) fn close_output(&self) {
+        self.output_closed.cancel();
+    }
+
+    pub(super) async fn output_closed(&self) {
+        self.output_closed.cancelled().await;
+    }
+
+    pub(super) fn http(&self) -> Option<&Arc<HttpLink>> {
+        match &self.link {
+            Link::Http(link) => Some(link),
+            Link::Lines(_) => None,
+        }
+    }
+
+    /// How many requests wait for their answers.
+    pub(super) fn in_flight(&self) -> usize {
+        self.waiting().calls.len()
+    }
+
+    /// Ends the connection; whatever waits is told why.
+    pub(super) fn end(&self, why: &str) {
+        let why: Arc<str> = why.into();
+        let calls = {
+            let mut waiting = self.waiting();
+            waiting.over.get_or_insert_with(|| Arc::clone(&why));
+            std::mem::take(&mut waiting.calls)
+        };
+        for (_, call) in calls {
+            let _ = call.answer.send(Err(Failure::Gone(Arc::clone(&why))));
+        }
+        self.over.cancel();
+    }
+
+    /// Gives up what has waited too long.
+    pub(super) fn expire(&self, now: Instant) {
+        let late: Vec<(u64, Call)> =
+            self.waiting().calls.extract_if(|_, call| call.deadline <= now).collect();
+        for (id, call) in late {
+            let _ = call.answer.send(Err(Failure::TimedOut(call.allowed)));
+            self.cancel(id, "it took too long");
+        }
+    }
+
+    /// Asks the upstream and waits for its answer. Dropped before it came, the upstream is told that nobody waits.
+    pub(super) async fn request(
+        self: &Arc<Self>,
+        method: &str,
+        params: &Params,
+        within: Duration,
+        caller: Option<Caller>,
+    ) -> Result<Raw, Failure> {
+        let meta = self.hello.get().map_or("", |hello| hello.meta.as_str());
+        self.request_with(method, params, within, caller, meta).await
+    }
+
+    /// The same with other members of `_meta` than usual.
+    pub(super) async fn request_with(
+        self: &Arc<Self>,
+        method: &str,
+        params: &Params,
+        within: Duration,
+        caller: Option<Caller>,
+        meta: &str,
+    ) -> Result<Raw, Failure> {
+        let id = self.next_id.fetch_add(1, Ordering::Relaxed);
+        let wants_progress = caller.as_ref().is_some_and(|caller| caller.progress.is_listened_to());
+        let token = if wants_progress { format!("\"progressToken\":{id}") } else { String::new() };
+        let frame = wire::frame(Some(id), method, params, &[meta, &token]);
+        let (answer, answered) = oneshot::channel();
+        {
+            let mut waiting = self.waiting();
+            if let Some(why) = &waiting.over {
+                return Err(Failure::Unreachable(why.to_string()));
+            }
+            let deadline = Instant::now() + within;
+            waiting.calls.insert(id, Call { answer, deadline, allowed: within, caller });
+        }
+        let mut guard = Given { peer: self, id, answered: false };
+        let result = match &self.link {
+            Link::Lines(lines) => {
+                if lines.send(frame).is_err() {
+                    Err(Failure::Unreachable("the connection has ended".to_owned()))
+                } else {
+                    received(answered.await)
+                }
+            }
+            Link::Http(link) => {
+                let posting = link.request(self, frame, method, params, id);
+                tokio::pin!(posting);
+                tokio::pin!(answered);
+                tokio::select! {
+                    biased;
+                    result = &mut answered => received(result),
+                    posted = &mut posting => match posted {
+                        // Everything it had to say was read, so the answer is there or will not come.
+                        Ok(()) => answered.try_recv().unwrap_or_else(|_| {
+                            Err(Failure::Unreachable("it ended its answer before the result".to_owned()))
+                        }),
+                        Err(failure) => Err(failure),
+                    },
+                }
+            }
+        };
+        guard.answered = true;
+        self.waiting().calls.remove(&id);
+        result
+    }
+
+    /// Sends a notification, or an answer to something the upstream asked.
+    pub(super) fn send(self: &Arc<Self>, frame: Vec<u8>) {
+        match &self.link {
+            // A connection that has ended needs to be told nothing.
+            Link::Lines(lines) => drop(lines.send(frame)),
+            Link::Http(link) => link.send_later(frame),
+        }
+    }
+
+    pub(super) fn notify(self: &Arc<Self>, method: &str, params: &Params) {
+        let meta = self.hello.get().map_or("", |hello| hello.meta.as_str());
+        self.send(wire::frame(None, method, params, &[meta]));
+    }
+
+    fn cancel(&self, id: u64, reason: &str) {
+        let params = Params::none().value("requestId", &id).value("reason", &reason);
+        let frame = wire::frame(None, "notifications/cancelled", &params, &[]);
+        match &self.link {
+            Link::Lines(lines) => drop(lines.send(frame)),
+            Link::Http(link) => link.cancel_later(frame),
+        }
+    }
+
+    /// Takes a message from the upstream.
+    pub(super) fn receive(self: &Arc<Self>, bytes: &Bytes) {
+        let Some(message) = Message::read(bytes) else {
+            tracing::debug!(bytes = bytes.len(), "an upstream sent something that is no message");
+            return;
+        };
+        if let Some(id) = message.answers() {
+            let Some(call) = self.waiting().calls.remove(&id) else { return };
+            let answer = match (message.error, message.result) {
+                (Some(error), _) if error.get() != "null" => Err(Failure::Rpc(RpcError::read(error))),
+                (_, Some(result)) => Ok(Raw::of(bytes, result)),
+                (_, None) => Err(Failure::Rpc(RpcError {
+                    code: 0,
+                    message: "an answer with neither result nor error".to_owned(),
+                    data: None,
+                })),
+            };
+            let _ = call.answer.send(answer);
+            return;
+        }
+        let Some(method) = message.method.as_deref() else { return };
+        match (message.id, method) {
+            (Some(id), "ping") => self.send(wire::result(id, "{}")),
+            (Some(id), _) => {
+                self.inbox.asked(self, id.to_owned(), method, message.params.map(ToOwned::to_owned));
+            }
+            (None, "notifications/progress") => self.progressed(message.params),
+            (None, _) => self.inbox.notified(self, method, message.params),
+        }
+    }
+
+    fn progressed(&self, params: Option<&RawValue>) {
+        let Some(told) = params.and_then(|raw| serde_json::from_str::<ProgressParams>(raw.get()).ok()) else {
+            return;
+        };
+        let progress = {
+            let waiting = self.waiting();
+            waiting
+                .calls
+                .get(&told.token)
+                .and_then(|call| call.caller.as_ref())
+                .map(|caller| caller.progress.clone())
+        };
+        if let Some(progress) = progress {
+            progress.relay(Relayed { progress: told.progress, total: told.total, message: told.message });
+        }
+    }
+
+    /// The callers whose requests are under way, one for each session.
+    pub(super) fn callers(&self) -> Vec<Caller> {
+        let mut callers: Vec<Caller> = Vec::new();
+        for caller in self.waiting().calls.values().filter_map(|call| call.caller.as_ref()) {
+            if !callers.iter().any(|known| known.session.id() == caller.session.id()) {
+                callers.push(caller.clone());
+            }
+        }
+        callers
+    }
+}
+
+fn received(answer: Result<Result<Raw, Failure>, oneshot::error::RecvError>) -> Result<Raw, Failure> {
+    answer.unwrap_or_else(|_| Err(Failure::Gone("the connection has ended".into())))
+}
+
+/// A request under way.
+struct Given<'a> {
+    peer: &'a Peer,
+    id: u64,
+    answered: bool,
+}
+
+impl Drop for Given<'_> {
+    fn drop(&mut self) {
+        if !self.answered && self.peer.waiting().calls.remove(&self.id).is_some() {
+            self.peer.cancel(self.id, "the caller gave up");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! An upstream that is a process of ours: started in a group of its own, read line by line, and reaped with everything
+//! that it started.
+
+use std::{
+    collections::VecDeque,
+    path::Path,
+    process::Stdio,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    sync::mpsc,
+};
+
+use super::peer::{Inbox, Link, Peer};
+use crate::config::Secret;
+
+/// A longer message ends the connection: nobody could answer with it.
+const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Room for what is in the pipes, so that large results take few steps.
+const PIPE_BYTES: usize = 1024 * 1024;
+const READ_BYTES: usize = 64 * 1024;
+/// What is gathered into one write.
+const WRITE_BYTES: usize = 64 * 1024;
+
+/// How much of what it wrote to standard error is kept to explain its end.
+const LAST_WORDS_LINES: usize = 20;
+const LAST_WORDS_LINE_BYTES: usize = 500;
+
+/// What a process gets to end by itself once its input is closed, and again once it is asked to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A running process. Dropped, it is killed with all it started.
+pub(super) struct Process {
+    child: Child,
+    group: Option<Pid>,
+    words: Arc<Mutex<VecDeque<String>>>,
+}
+
+/// Why a process could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(super) struct NotStarted {
+    pub(super) message: String,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What to run.
+#[derive(Clone, Copy)]
+pub(super) struct Program<'a> {
+    pub(super) path: &'a Path,
+    pub(super) args: &'a [Secret],
+    pub(super) env: &'a [(String, Secret)],
+    pub(super) cwd: Option<&'a Path>,
+}
+
+/// Starts the process and connects to it.
+pub(super) fn start(
+    name: &str,
+    program: Program<'_>,
+    inbox: Arc<dyn Inbox>,
+) -> Result<(Arc<Peer>, Process), NotStarted> {
+    let mut prepared = Command::new(program.path);
+    prepared
+        .args(program.args.iter().map(Secret::expose))
+        .envs(program.env.iter().map(|(key, value)| (key, value.expose())))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    if let Some(directory) = program.cwd {
+        prepared.current_dir(directory);
+    }
+    #[cfg(unix)]
+    prepared.process_group(0);
+    let mut child = prepared.spawn().map_err(|error| not_started(program, &error))?;
+    let (Some(stdin), Some(stdout), Some(stderr)) =
+        (child.stdin.take(), child.stdout.take(), child.stderr.take())
+    else {
+        return Err(NotStarted { message: "its input and output could not be opened".to_owned() });
+    };
+    // Larger pipes are an economy, not a need.
+    let _ = rustix::pipe::fcntl_setpipe_size(&stdout, PIPE_BYTES);
+    let _ = rustix::pipe::fcntl_setpipe_size(&stdin, PIPE_BYTES);
+    let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+    let words = Arc::default();
+    let (lines, queue) = mpsc::unbounded_channel();
+    let peer = Arc::new(Peer::new(Link::Lines(lines), inbox));
+    tokio::spawn(write(stdin, queue, Arc::clone(&peer)));
+    tokio::spawn(read(stdout, Arc::clone(&peer)));
+    tokio::spawn(listen(name.to_owned(), stderr, Arc::clone(&words)));
+    Ok((peer, Process { child, group, words }))
+}
+
+fn not_started(program: Program<'_>, error: &std::io::Error) -> NotStarted {
+    let Program { path, cwd, .. } = program;
+    let program = path.display();
+    let message = match error.kind() {
+        _ if cwd.is_some_and(|directory| !directory.is_dir()) => {
+            "its working directory 'cwd' does not exist".to_owned()
+        }
+        std::io::ErrorKind::NotFound => {
+            format!("the command '{program}' was not found; install it, or give its whole path in 'command'")
+        }
+        std::io::ErrorKind::PermissionDenied => format!("the command '{program}' may not be run"),
+        _ => format!("the command '{program}' could not be started: {error}"),
+    };
+    NotStarted { message }
+}
+
+impl Process {
+    /// Waits until it ends by itself, and says how.
+    pub(super) async fn wait(&mut self) -> String {
+        let status = self.child.wait().await;
+        // Its last words may still be on their way.
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        let how = match status {
+            Ok(status) => match status.code() {
+                Some(code) => format!("its process ended with exit code {code}"),
+                None => "its process was killed".to_owned(),
+            },
+            Err(_) => "its process is gone".to_owned(),
+        };
+        match self.last_words() {
+            Some(words) => format!("{how}: {words}"),
+            None => how,
+        }
+    }
+
+    /// The last line that it wrote to standard error which says something.
+    pub(super) fn last_words(&self) -> Option<String> {
+        let words = lock(&self.words);
+        let telling = |line: &&String| {
+            let line = line.to_ascii_lowercase();
+            ["error", "fail", "cannot", "not found", "missing", "denied", "invalid", "usage"]
+                .iter()
+                .any(|word| line.contains(word))
+        };
+        words.iter().rev().find(telling).or(words.back()).cloned()
+    }
+
+    /// Lets it end: its input is closed already; what does not end is asked to, then killed with all it started.
+    pub(super) async fn stop(mut self) {
+        if tokio::time::timeout(GRACE, self.child.wait()).await.is_err() {
+            self.signal(Signal::TERM);
+            let _ = tokio::time::timeout(GRACE, self.child.wait()).await;
+        }
+        // Its children may have outlived it; the drop kills the group.
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            // A group that is gone already needs no signal.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+    }
+}
+
+async fn write(mut stdin: ChildStdin, mut queue: mpsc::UnboundedReceiver<Vec<u8>>, peer: Arc<Peer>) {
+    let mut gathered = Vec::new();
+    loop {
+        let frame = tokio::select! {
+            frame = queue.recv() => frame,
+            () = peer.ended() => None,
+        };
+        let Some(frame) = frame else { return };
+        gathered.clear();
+        end_line(&mut gathered, &frame);
+        while gathered.len() < WRITE_BYTES {
+            let Ok(frame) = queue.try_recv() else { break };
+            end_line(&mut gathered, &frame);
+        }
+        if stdin.write_all(&gathered).await.is_err() || stdin.flush().await.is_err() {
+            // Whoever waits is told by the one that sees the process end.
+            return;
+        }
+    }
+}
+
+fn end_line(out: &mut Vec<u8>, frame: &[u8]) {
+    out.extend_from_slice(frame);
+    out.push(b'\n');
+}
+
+async fn read(mut stdout: ChildStdout, peer: Arc<Peer>) {
+    let mut buffer = BytesMut::with_capacity(READ_BYTES);
+    let mut searched = 0;
+    loop {
+        if buffer.capacity() - buffer.len() < READ_BYTES / 2 {
+            buffer.reserve(READ_BYTES.max(buffer.len()));
+        }
+        match stdout.read_buf(&mut buffer).await {
+            Ok(0) | Err(_) => break,
+            Ok(_) => {}
+        }
+        while let Some(found) = memchr::memchr(b'\n', buffer.get(searched..).unwrap_or_default()) {
+            let line: Bytes = buffer.split_to(searched + found + 1).freeze();
+            searched = 0;
+            peer.receive(&line);
+        }
+        searched = buffer.len();
+        if searched > MESSAGE_BYTES_MAX {
+            peer.end(&format!("it sent a message of more than {MESSAGE_BYTES_MAX} bytes"));
+            return;
+        }
+    }
+    if !buffer.is_empty() {
+        peer.receive(&buffer.freeze());
+    }
+    peer.close_output();
+}
+
+/// Keeps the end of what it writes to standard error, which is where servers say why they fail.
+async fn listen(name: String, stderr: ChildStderr, words: Arc<Mutex<VecDeque<String>>>) {
+    let mut lines = BufReader::new(stderr);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let mut limited = (&mut lines).take(READ_BYTES as u64);
+        match limited.read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let text = String::from_utf8_lossy(&line);
+        let text: String = text.trim().chars().filter(|letter| !letter.is_control()).collect();
+        if text.is_empty() {
+            continue;
+        }
+        tracing::debug!(upstream = name, "{text}");
+        let end = text.floor_char_boundary(LAST_WORDS_LINE_BYTES);
+        let mut words = lock(&words);
+        if words.len() == LAST_WORDS_LINES {
+            words.pop_front();
+        }
+        words.push_back(text.get(..end).unwrap_or_default().to_owned());
+    }
+}

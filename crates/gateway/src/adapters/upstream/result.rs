@@ -1,0 +1,192 @@
+//! What an upstream's tool returned, as lean as it can be: its JSON once, and what is not text behind it.
+
+use aql::response::Data;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::dispatch::Outcome;
+
+/// A result, as far as it has to be understood.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ToolResult<'a> {
+    #[serde(borrow, default)]
+    pub(super) content: Vec<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub(super) structured_content: Option<&'a RawValue>,
+    #[serde(default)]
+    pub(super) is_error: Option<bool>,
+    /// Only today's revision has it.
+    #[serde(borrow, default)]
+    pub(super) result_type: Option<std::borrow::Cow<'a, str>>,
+    #[serde(borrow, default, rename = "_meta")]
+    pub(super) meta: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Block<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: std::borrow::Cow<'a, str>,
+    #[serde(borrow, default)]
+    text: Option<&'a RawValue>,
+}
+
+/// One block of content: its text as JSON, or something else that stays as it is.
+enum Part<'a> {
+    Text { whole: &'a RawValue, text: &'a RawValue },
+    Other { whole: &'a RawValue, kind: String },
+}
+
+fn parts<'a>(content: &[&'a RawValue]) -> Vec<Part<'a>> {
+    let read = |whole: &&'a RawValue| match serde_json::from_str::<Block<'a>>(whole.get()) {
+        Ok(Block { kind, text: Some(text) }) if kind == "text" && text.get().starts_with('"') => {
+            Part::Text { whole, text }
+        }
+        Ok(block) => Part::Other { whole, kind: block.kind.into_owned() },
+        Err(_) => Part::Other { whole, kind: "unknown".to_owned() },
+    };
+    content.iter().map(read).collect()
+}
+
+/// What its text says, all of it.
+pub(super) fn text(content: &[&RawValue]) -> String {
+    let mut texts = Vec::new();
+    for part in parts(content) {
+        if let Part::Text { text, .. } = part
+            && let Ok(text) = serde_json::from_str::<String>(text.get())
+        {
+            texts.push(text);
+        }
+    }
+    texts.join("\n")
+}
+
+/// Makes the outcome of a call of a result that is no error.
+pub(super) fn outcome(result: &ToolResult<'_>) -> Outcome {
+    let parts = parts(&result.content);
+    let attached: Vec<Box<RawValue>> = parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Other { whole, .. } => Some((*whole).to_owned()),
+            Part::Text { .. } => None,
+        })
+        .collect();
+    let data = match (result.structured_content, parts.as_slice()) {
+        (Some(structured), _) if structured.get() != "null" => Data::Raw(structured.to_owned()),
+        (_, [Part::Text { text, .. }]) => one_text(text),
+        (_, several) => Data::Raw(listed(several)),
+    };
+    let meta = result.meta.filter(|meta| meta.get().starts_with('{') && meta.get() != "{}");
+    Outcome { data, warnings: Vec::new(), content: attached, meta: meta.map(ToOwned::to_owned) }
+}
+
+/// The JSON that a text holds, or the text itself.
+fn one_text(text: &RawValue) -> Data {
+    let may_be_json = text.get().get(1..).is_some_and(|inside| {
+        let inside = inside.trim_start_matches(['\\', 'n', 't', 'r', ' ']);
+        inside.starts_with('{') || inside.starts_with('[')
+    });
+    if may_be_json
+        && let Ok(inside) = serde_json::from_str::<String>(text.get())
+        && let Some(json) = strict(inside.trim())
+    {
+        return Data::Raw(json);
+    }
+    Data::Raw(text.to_owned())
+}
+
+/// An object or array, if the text is one and nothing else.
+fn strict(text: &str) -> Option<Box<RawValue>> {
+    if !text.starts_with(['{', '[']) {
+        return None;
+    }
+    RawValue::from_string(text.to_owned()).ok()
+}
+
+/// Several blocks, in their order; of those that follow as content only the kind is repeated.
+fn listed(parts: &[Part<'_>]) -> Box<RawValue> {
+    let mut out = String::from("{\"content\":[");
+    for (index, part) in parts.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        match part {
+            Part::Text { whole, .. } => out.push_str(whole.get()),
+            Part::Other { kind, .. } => out.push_str(&serde_json::json!({"type": kind}).to_string()),
+        }
+    }
+    out.push_str("]}");
+    RawValue::from_string(out).unwrap_or_else(|_| RawValue::NULL.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn shaped(result: &Value) -> (Value, Vec<Value>) {
+        let text = result.to_string();
+        let result: ToolResult<'_> = serde_json::from_str(&text).unwrap();
+        let outcome = outcome(&result);
+        let Data::Raw(raw) = outcome.data else { panic!("a value where JSON was expected") };
+        let content =
+            outcome.content.iter().map(|block| serde_json::from_str(block.get()).unwrap()).collect();
+        (serde_json::from_str(raw.get()).unwrap(), content)
+    }
+
+    fn block(text: &str) -> Value {
+        json!({"type": "text", "text": text})
+    }
+
+    #[test]
+    fn data_is_the_leanest_form_that_loses_nothing() {
+        for (result, data) in [
+            (json!({"structuredContent": {"a": 1}, "content": [block("{\"a\":1}")]}), json!({"a": 1})),
+            (json!({"content": [block(" \n{\"a\": [1, 2]}\n")]}), json!({"a": [1, 2]})),
+            (json!({"content": [block("[]")]}), json!([])),
+            (json!({"content": [block("12")]}), json!("12")),
+            (json!({"content": [block("{oops")]}), json!("{oops")),
+            (json!({"content": [block("[1] and more")]}), json!("[1] and more")),
+            (json!({"content": [block("Echo: \"hi\"\n")]}), json!("Echo: \"hi\"\n")),
+            (json!({"content": [block("")]}), json!("")),
+            (json!({"content": []}), json!({"content": []})),
+            (json!({}), json!({"content": []})),
+            (json!({"structuredContent": null, "content": [block("x")]}), json!("x")),
+            (json!({"content": [block("a"), block("b")]}), json!({"content": [block("a"), block("b")]})),
+        ] {
+            assert_eq!(shaped(&result), (data, vec![]), "{result}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_follows_unchanged_in_its_order() {
+        let image = json!({"type": "image", "data": "QUJD", "mimeType": "image/png", "x-new": {"a": 1}});
+        let link = json!({"type": "resource_link", "uri": "a://b", "name": "b"});
+        let odd = json!({"type": "hologram", "depth": 3});
+        let result = json!({"content": [block("before"), image, link, odd, block("after")]});
+        let (data, content) = shaped(&result);
+        assert_eq!(content, [image.clone(), link, odd]);
+        assert_eq!(
+            data,
+            json!({"content": [block("before"), {"type": "image"}, {"type": "resource_link"}, {"type": "hologram"},
+                               block("after")]})
+        );
+        let one = json!({"content": [image]});
+        assert_eq!(shaped(&one), (json!({"content": [{"type": "image"}]}), vec![image]));
+    }
+
+    #[test]
+    fn blocks_that_are_broken_are_passed_on() {
+        for broken in [
+            json!(1),
+            json!("x"),
+            json!({"type": 5}),
+            json!({"type": "text", "text": 7}),
+            json!({"text": "x"}),
+        ] {
+            let (_, content) = shaped(&json!({"content": [broken]}));
+            assert_eq!(content, [broken]);
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! One upstream: its connections, how many calls it takes at once, and what it says by itself.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::{Duration, Instant},
+};
+
+use aql::error::Error;
+use serde_json::value::RawValue;
+use tokio::sync::{Semaphore, mpsc};
+
+use super::{
+    error::{self, Place},
+    open::Era,
+    peer::{Caller, Failure, Inbox, Peer},
+    slot::{Slot, Trouble},
+    wire::{self, METHOD_NOT_FOUND, Params, Raw},
+};
+use crate::{config, session::Session};
+
+/// What has to be looked into, by whoever keeps the catalogues.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Notice {
+    /// The upstream says that its tools have changed, or was started again.
+    LookAgain(String),
+}
+
+pub(super) struct Upstream {
+    pub(super) settings: Arc<config::Upstream>,
+    /// The connection that everybody shares, where they do.
+    shared: Arc<Slot>,
+    /// The connections of sessions that have one each.
+    sessions: Mutex<HashMap<String, Arc<Slot>>>,
+    permits: Semaphore,
+    inbox: Arc<Ears>,
+}
+
+/// Hears what an upstream says without being asked.
+struct Ears {
+    name: String,
+    notices: mpsc::UnboundedSender<Notice>,
+    upstream: Weak<Upstream>,
+}
+
+impl Upstream {
+    pub(super) fn new(
+        settings: config::Upstream,
+        last_era: Option<Era>,
+        notices: mpsc::UnboundedSender<Notice>,
+    ) -> Arc<Self> {
+        let settings = Arc::new(settings);
+        Arc::new_cyclic(|upstream| {
+            let ears = Ears { name: settings.name.clone(), notices, upstream: Weak::clone(upstream) };
+            let inbox = Arc::new(ears);
+            let ears: Arc<dyn Inbox> = Arc::<Ears>::clone(&inbox);
+            Self {
+                shared: Arc::new(Slot::new(Arc::clone(&settings), ears, last_era)),
+                sessions: Mutex::default(),
+                permits: Semaphore::new(settings.max_concurrent_calls),
+                settings,
+                inbox,
+            }
+        })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.settings.name
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Slot>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connection that a session's calls go over.
+    fn slot(self: &Arc<Self>, session: &Arc<Session>) -> Arc<Slot> {
+        if !self.settings.per_session {
+            return Arc::clone(&self.shared);
+        }
+        let mut sessions = self.sessions();
+        if let Some(slot) = sessions.get(session.id()) {
+            return Arc::clone(slot);
+        }
+        let ears: Arc<dyn Inbox> = Arc::<Ears>::clone(&self.inbox);
+        let slot = Arc::new(Slot::new(Arc::clone(&self.settings), ears, None));
+        sessions.insert(session.id().to_owned(), Arc::clone(&slot));
+        // It ends with its session.
+        let (upstream, session) = (Arc::downgrade(self), Arc::clone(session));
+        let ending = Arc::clone(&slot);
+        tokio::spawn(async move {
+            session.ended().await;
+            if let Some(upstream) = upstream.upgrade() {
+                upstream.sessions().remove(session.id());
+            }
+            ending.stop("its session has ended").await;
+        });
+        slot
+    }
+
+    /// A connection for what belongs to no session.
+    pub(super) async fn peer(&self) -> Result<Arc<Peer>, Trouble> {
+        self.shared.peer().await
+    }
+
+    /// Asks the upstream for a session, over a connection that is opened again if it was lost unnoticed.
+    pub(super) async fn request(
+        self: &Arc<Self>,
+        method: &str,
+        params: &Params,
+        about: &str,
+        caller: Caller,
+    ) -> Result<Raw, Error> {
+        let place = Place { server: self.name(), tool: about };
+        let Ok(_permit) = self.permits.acquire().await else {
+            return Err(Error::internal("the server is stopping"));
+        };
+        let slot = self.slot(&caller.session);
+        let mut again = false;
+        loop {
+            let peer = slot.peer().await.map_err(|trouble| error::of_opening(place, &trouble))?;
+            let asked = peer.request(method, params, self.settings.call_timeout, Some(caller.clone())).await;
+            match asked {
+                Ok(raw) => return Ok(raw),
+                // Neither has looked at the request.
+                Err(Failure::SessionLost) if !again => slot.lost(&peer, "its session was lost"),
+                Err(Failure::Unreachable(_)) if !again && peer.is_over() => {}
+                Err(failure) => return Err(error::of_call(place, &failure)),
+            }
+            again = true;
+        }
+    }
+
+    fn slots(&self) -> Vec<Arc<Slot>> {
+        let mut slots: Vec<Arc<Slot>> = self.sessions().values().cloned().collect();
+        slots.push(Arc::clone(&self.shared));
+        slots
+    }
+
+    /// Gives up calls that took too long.
+    pub(super) fn expire(&self, now: Instant) {
+        for peer in self.slots().iter().filter_map(|slot| slot.now()) {
+            peer.expire(now);
+        }
+    }
+
+    /// Ends connections that nobody has used for long.
+    pub(super) async fn rest(&self) {
+        let Some(idle) = self.settings.idle else { return };
+        for slot in self.slots() {
+            let unused = slot.now().is_some_and(|peer| peer.in_flight() == 0) && slot.unused_for() >= idle;
+            if unused {
+                tracing::info!(upstream = self.name(), "an unused upstream is stopped");
+                slot.stop("it was not used").await;
+            }
+        }
+    }
+
+    /// Has somebody look at what it offers.
+    pub(super) fn ask_for_a_look(&self) {
+        let _ = self.inbox.notices.send(Notice::LookAgain(self.name().to_owned()));
+    }
+
+    /// Whether something runs or is connected.
+    pub(super) fn is_live(&self) -> bool {
+        self.slots().iter().any(|slot| slot.now().is_some())
+    }
+
+    /// Ends all connections.
+    pub(super) async fn stop(&self) {
+        for slot in self.slots() {
+            slot.stop("the gateway is stopping").await;
+        }
+    }
+
+    pub(super) fn call_timeout(&self) -> Duration {
+        self.settings.call_timeout
+    }
+}
+
+impl Inbox for Ears {
+    fn notified(&self, _peer: &Arc<Peer>, method: &str, _params: Option<&RawValue>) {
+        if method == "notifications/tools/list_changed" {
+            // Nobody listens any more when everything stops.
+            let _ = self.notices.send(Notice::LookAgain(self.name.clone()));
+        }
+    }
+
+    fn asked(&self, peer: &Arc<Peer>, id: Box<RawValue>, method: &str, _params: Option<Box<RawValue>>) {
+        let _ = &self.upstream;
+        peer.send(wire::refusal(&id, METHOD_NOT_FOUND, &format!("'{method}' is not offered here")));
+    }
+
+    fn opened(&self, _peer: &Arc<Peer>) {
+        let _ = self.notices.send(Notice::LookAgain(self.name.clone()));
+    }
+}
