@@ -22,9 +22,9 @@ use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, watch};
 
 use crate::{
+    client::Caller,
     dispatch::{self, Context, Surface},
     gate::{self, Permitted},
-    progress::Progress,
     random,
     rates::Rates,
     session::Session,
@@ -124,8 +124,9 @@ impl Gateway {
         session: &Arc<Session>,
         endpoint: Endpoint,
         arguments: Map<String, Value>,
-        progress: Progress,
+        caller: impl Into<Caller>,
     ) -> Answer {
+        let caller = caller.into();
         let Ok(_permit) = self.permits.acquire().await else {
             return Answer::failure(
                 Error::new(Code::Unavailable, "The server is stopping"),
@@ -134,12 +135,17 @@ impl Gateway {
         };
         self.settling(&arguments).await;
         let surface = self.surface.load_full();
-        let told = progress.clone();
+        let told = caller.progress.clone();
         let flow =
-            Flow { gateway: self, surface: &surface, session, endpoint, progress, part_of: PartOf::Nothing };
+            Flow { gateway: self, surface: &surface, session, endpoint, caller, part_of: PartOf::Nothing };
         let answer = match Request::read(arguments) {
             Ok(Request::One(call)) => flow.one(call).await,
-            Ok(Request::Batch(entries)) => Flow { part_of: PartOf::Batch, ..flow }.batch(entries).await,
+            Ok(Request::Batch(entries)) => {
+                // A batch that is called again would do everything again.
+                let caller =
+                    Caller { client: flow.caller.client.while_running(), resumed: None, ..flow.caller };
+                Flow { part_of: PartOf::Batch, caller, ..flow }.batch(entries).await
+            }
             Err(error) if error.details.is_empty() => Answer::bare_failure(&error),
             Err(error) => {
                 let introspecting = error.details.get("operation").is_some_and(|name| name == INTROSPECT);
@@ -154,15 +160,9 @@ impl Gateway {
     /// place among the requests, which the call that started it may hold.
     pub async fn step(self: &Arc<Self>, session: &Arc<Session>, call: Call) -> Answer {
         let surface = self.surface.load_full();
-        let (endpoint, progress) = (Endpoint::Unified, Progress::default());
-        let flow = Flow {
-            gateway: self,
-            surface: &surface,
-            session,
-            endpoint,
-            progress,
-            part_of: PartOf::Execution,
-        };
+        let (endpoint, caller) = (Endpoint::Unified, Caller::default());
+        let part_of = PartOf::Execution;
+        let flow = Flow { gateway: self, surface: &surface, session, endpoint, caller, part_of };
         flow.one(call).await
     }
 }
@@ -173,7 +173,7 @@ struct Flow<'a> {
     surface: &'a Surface,
     session: &'a Arc<Session>,
     endpoint: Endpoint,
-    progress: Progress,
+    caller: Caller,
     part_of: PartOf,
 }
 
@@ -221,10 +221,13 @@ impl Flow<'_> {
             Some(page) => page?,
             None => {
                 let (gateway, session) = (Arc::clone(self.gateway), Arc::clone(self.session));
-                let (query, progress) = (shaping.query(), self.progress.clone());
-                let may_wait = self.part_of != PartOf::Execution;
-                let context = Context { gateway, session, now, progress, query, may_wait };
+                let Caller { progress, client, resumed } = self.caller.clone();
+                let (query, may_wait) = (shaping.query(), self.part_of != PartOf::Execution);
+                let context = Context { gateway, session, now, progress, client, resumed, query, may_wait };
                 let outcome = dispatch::run(self.surface, permitted, context).await?;
+                if let Some(questions) = outcome.questions {
+                    return Ok(Answer::asks(questions.requests, questions.state));
+                }
                 warnings.extend(outcome.warnings);
                 (content, meta) = (outcome.content, outcome.meta);
                 shaping.apply(operation, self.session, outcome.data, now, page_bytes)?

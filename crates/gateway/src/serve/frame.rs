@@ -49,6 +49,8 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) tool: Cow<'a, str>,
     pub(crate) arguments: Option<&'a RawValue>,
     pub(crate) era: Era,
+    /// What its client can be asked for, where the request says so and that is anything at all.
+    pub(crate) capabilities: Option<&'a RawValue>,
     /// Nothing in it needs more than an answer: no progress wanted, no task, no input responses.
     pub(crate) plain: bool,
 }
@@ -225,7 +227,9 @@ fn tool_call<'a>(id: Cow<'a, str>, params: &'a str) -> Frame<'a> {
         && params.task.is_none()
         && params.input_responses.is_none()
         && params.request_state.is_none();
-    Frame::Call(ToolCall { id, tool: params.name, arguments: params.arguments, era: meta.era(), plain })
+    let capabilities = meta.client_capabilities.filter(|declared| declared.get() != "{}");
+    let (tool, arguments, era) = (params.name, params.arguments, meta.era());
+    Frame::Call(ToolCall { id, tool, arguments, era, capabilities, plain })
 }
 
 fn opens(method: &str, params: Option<&RawValue>) -> Opens {

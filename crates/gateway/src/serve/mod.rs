@@ -5,6 +5,7 @@
 
 pub mod bytes;
 mod call;
+mod client;
 mod frame;
 mod handler;
 pub mod http;

@@ -8,6 +8,7 @@ mod keep;
 mod open;
 mod peer;
 mod process;
+mod relay;
 mod result;
 mod server;
 mod slot;
@@ -125,7 +126,8 @@ fn add(operations: &mut Operations, taken: &mut Taken, upstream: &Arc<Upstream>,
     for operation in adopted.operations {
         let changed = pinned.iter().find(|tool| tool.name() == operation.tool && tool.offered.is_some());
         let held = changed.map(|tool| call::held(&settings.name, tool.name(), &tool.changes()));
-        let call = ToolCall::new(Arc::clone(upstream), &operation.tool, operation.wiring, held);
+        let Some(tool) = tools.iter().find(|tool| tool.name == operation.tool) else { continue };
+        let call = ToolCall::new(Arc::clone(upstream), tool, operation.wiring, held);
         operations.add(operation.definition, call);
     }
     operations.add_types(adopted.types);

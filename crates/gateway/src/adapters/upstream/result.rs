@@ -77,7 +77,7 @@ pub(super) fn outcome(result: &ToolResult<'_>) -> Outcome {
         (_, several) => Data::Raw(listed(several)),
     };
     let meta = result.meta.filter(|meta| meta.get().starts_with('{') && meta.get() != "{}");
-    Outcome { data, warnings: Vec::new(), content: attached, meta: meta.map(ToOwned::to_owned) }
+    Outcome { content: attached, meta: meta.map(ToOwned::to_owned), ..Outcome::from(data) }
 }
 
 /// The JSON that a text holds, or the text itself.

@@ -2,8 +2,8 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
 };
 
 use aql::error::Error;
@@ -14,6 +14,7 @@ use super::{
     error::{self, Place},
     open::Era,
     peer::{Caller, Failure, Inbox, Peer},
+    relay::{self, ParkedCalls},
     slot::{Slot, Trouble},
     wire::{self, METHOD_NOT_FOUND, Params, Raw},
 };
@@ -34,13 +35,14 @@ pub(super) struct Upstream {
     sessions: Mutex<HashMap<String, Arc<Slot>>>,
     permits: Semaphore,
     inbox: Arc<Ears>,
+    /// Calls whose clients have to call again.
+    pub(super) parked: ParkedCalls,
 }
 
 /// Hears what an upstream says without being asked.
 struct Ears {
     name: String,
     notices: mpsc::UnboundedSender<Notice>,
-    upstream: Weak<Upstream>,
 }
 
 impl Upstream {
@@ -50,17 +52,15 @@ impl Upstream {
         notices: mpsc::UnboundedSender<Notice>,
     ) -> Arc<Self> {
         let settings = Arc::new(settings);
-        Arc::new_cyclic(|upstream| {
-            let ears = Ears { name: settings.name.clone(), notices, upstream: Weak::clone(upstream) };
-            let inbox = Arc::new(ears);
-            let ears: Arc<dyn Inbox> = Arc::<Ears>::clone(&inbox);
-            Self {
-                shared: Arc::new(Slot::new(Arc::clone(&settings), ears, last_era)),
-                sessions: Mutex::default(),
-                permits: Semaphore::new(settings.max_concurrent_calls),
-                settings,
-                inbox,
-            }
+        let inbox = Arc::new(Ears { name: settings.name.clone(), notices });
+        let ears: Arc<dyn Inbox> = Arc::<Ears>::clone(&inbox);
+        Arc::new(Self {
+            shared: Arc::new(Slot::new(Arc::clone(&settings), ears, last_era)),
+            sessions: Mutex::default(),
+            permits: Semaphore::new(settings.max_concurrent_calls),
+            settings,
+            inbox,
+            parked: ParkedCalls::default(),
         })
     }
 
@@ -138,6 +138,7 @@ impl Upstream {
 
     /// Gives up calls that took too long.
     pub(super) fn expire(&self, now: Instant) {
+        self.parked.expire(now);
         for peer in self.slots().iter().filter_map(|slot| slot.now()) {
             peer.expire(now);
         }
@@ -171,10 +172,6 @@ impl Upstream {
             slot.stop("the gateway is stopping").await;
         }
     }
-
-    pub(super) fn call_timeout(&self) -> Duration {
-        self.settings.call_timeout
-    }
 }
 
 impl Inbox for Ears {
@@ -185,9 +182,16 @@ impl Inbox for Ears {
         }
     }
 
-    fn asked(&self, peer: &Arc<Peer>, id: Box<RawValue>, method: &str, _params: Option<Box<RawValue>>) {
-        let _ = &self.upstream;
-        peer.send(wire::refusal(&id, METHOD_NOT_FOUND, &format!("'{method}' is not offered here")));
+    fn asked(&self, peer: &Arc<Peer>, id: Box<RawValue>, method: &str, params: Option<Box<RawValue>>) {
+        if !relay::is_for_clients(method) {
+            return peer.send(wire::refusal(
+                &id,
+                METHOD_NOT_FOUND,
+                &format!("'{method}' is not offered here"),
+            ));
+        }
+        let params = params.and_then(|params| serde_json::from_str(params.get()).ok());
+        tokio::spawn(relay::answer(Arc::clone(peer), id, method.to_owned(), params));
     }
 
     fn opened(&self, _peer: &Arc<Peer>) {

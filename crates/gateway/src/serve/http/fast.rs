@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{Front, json, sessions::wire_id};
 use crate::{
+    client::Client,
     serve::{
         call::{self, Admitted},
         frame::{Era, STATELESS_VERSION, ToolCall},
@@ -42,13 +43,18 @@ impl Front {
             Admitted::Starts => return None,
             Admitted::UnknownTool => return Some(json(StatusCode::OK, call::unknown_tool(tool_call))),
         };
+        let client = call::client(&session, tool_call);
+        // Its questions have to come on the stream of its own call, which the library keeps.
+        let may_be_asked =
+            matches!(client, Client::Live(_)) && call::goes_elsewhere(&self.gateway, &arguments);
         let agrees = !self_contained || names_operation(headers, &arguments);
-        if !agrees || !tool_call.plain || !self.fast_path {
+        if !agrees || may_be_asked || !tool_call.plain || !self.fast_path {
             return None;
         }
         let (gateway, id) = (Arc::clone(&self.gateway), tool_call.id.clone().into_owned());
-        let work =
-            async move { call::run(&gateway, &session, endpoint, arguments, &id, self_contained).await };
+        let work = async move {
+            call::run(&gateway, &session, endpoint, arguments, client, &id, self_contained).await
+        };
         let reply = if self_contained { work.await } else { self.outlive(work).await };
         Some(match reply {
             Some(reply) => json(StatusCode::OK, reply),

@@ -124,10 +124,11 @@ impl Reader {
                 end_line(replies, &reply::tool_result(&tool_call.id, &answer, self_contained));
             }
             Admitted::Call(endpoint, arguments) if tool_call.plain && connection.fast_path => {
+                let client = call::client(&connection.session, tool_call);
                 let (connection, id) = (Arc::clone(connection), tool_call.id.clone().into_owned());
                 let work = async move {
                     let Connection { gateway, session, .. } = connection.as_ref();
-                    call::run(gateway, session, endpoint, arguments, &id, self_contained).await
+                    call::run(gateway, session, endpoint, arguments, client, &id, self_contained).await
                 };
                 self.start_work(work, replies);
             }
