@@ -95,6 +95,12 @@ impl Client {
         }
     }
 
+    /// Whether it can be asked something while its call runs.
+    #[must_use]
+    pub fn answers_live(&self) -> bool {
+        matches!(self, Self::Live(client) if !client.capabilities().is_empty())
+    }
+
     /// The same for a call that cannot be made again: only a client that answers while it runs can be asked.
     #[must_use]
     pub fn while_running(self) -> Self {

@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, watch};
 
 use crate::{
+    adapters::upstream::Upstreams,
     client::Caller,
     dispatch::{self, Context, Surface},
     gate::{self, Permitted},
@@ -44,6 +45,8 @@ pub struct Gateway {
     page_bytes: usize,
     /// Whether everything that is configured is known, or has had its chance to be.
     settled: watch::Sender<bool>,
+    /// The servers behind us, where there are any.
+    upstreams: Option<Arc<Upstreams>>,
 }
 
 /// How long a question waits for servers that are asked for the first time what they offer.
@@ -65,7 +68,20 @@ impl Gateway {
             cursor_key: CursorKey::new(&random::bytes()),
             page_bytes: PAGE_BYTES_DEFAULT,
             settled: watch::Sender::new(true),
+            upstreams: None,
         }
+    }
+
+    /// Says which servers there are to ask for what is no operation.
+    #[must_use]
+    pub fn with_upstreams(mut self, upstreams: Arc<Upstreams>) -> Self {
+        self.upstreams = upstreams.are_any().then_some(upstreams);
+        self
+    }
+
+    #[must_use]
+    pub fn upstreams(&self) -> Option<&Arc<Upstreams>> {
+        self.upstreams.as_ref()
     }
 
     /// Says that operations are still being asked for: whoever looks for one that is not there waits for a while.

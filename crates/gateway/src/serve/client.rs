@@ -19,14 +19,14 @@ pub(super) struct ConnectedClient {
 }
 
 impl ConnectedClient {
-    /// A client, if it declared anything that it can be asked for.
     pub(super) fn new(
         peer: Peer<RoleServer>,
         declared: Option<&ClientCapabilities>,
         request: Option<RequestId>,
-    ) -> Option<Self> {
-        let capabilities = Capabilities::of(&serde_json::to_value(declared?).ok()?);
-        (!capabilities.is_empty()).then_some(Self { peer, capabilities, request })
+    ) -> Self {
+        let declared = declared.and_then(|declared| serde_json::to_value(declared).ok());
+        let capabilities = declared.map(|declared| Capabilities::of(&declared)).unwrap_or_default();
+        Self { peer, capabilities, request }
     }
 }
 

@@ -63,7 +63,13 @@ impl ServerHandler for Handler {
         let surface = self.gateway.surface();
         let tools = ServerCapabilities::builder().enable_tools();
         let with_tasks = tasks::are_offered(surface.registry());
-        let capabilities = if with_tasks { tools.enable_tasks().build() } else { tools.build() };
+        let mut capabilities = if with_tasks { tools.enable_tasks().build() } else { tools.build() };
+        if let Some(upstreams) = self.gateway.upstreams() {
+            capabilities.resources = upstreams.may_offer("resources").then(Default::default);
+            capabilities.prompts = upstreams.may_offer("prompts").then(Default::default);
+            capabilities.completions = upstreams.may_offer("completions").then(Default::default);
+            capabilities.logging = upstreams.may_offer("logging").then(Default::default);
+        }
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("aqueduct", env!("CARGO_PKG_VERSION"));
         info.instructions = Some(format!(
@@ -148,7 +154,7 @@ impl ServerHandler for Handler {
         let declared = context.peer.peer_info();
         let capabilities = declared.as_ref().map(|declared| &declared.capabilities);
         let client = ConnectedClient::new(context.peer.clone(), capabilities, None);
-        if let (Some(session), Some(client)) = (session, client) {
+        if let Some(session) = session {
             session.connect(Client::Live(Arc::new(client)));
         }
     }
@@ -189,9 +195,8 @@ fn client(context: &RequestContext<RoleServer>, session: &Session) -> Client {
     }
     match session.client() {
         Client::Live(_) => {
-            let asked =
-                ConnectedClient::new(context.peer.clone(), declared.as_ref(), Some(context.id.clone()));
-            asked.map_or(Client::Nobody, |client| Client::Live(Arc::new(client)))
+            let id = Some(context.id.clone());
+            Client::Live(Arc::new(ConnectedClient::new(context.peer.clone(), declared.as_ref(), id)))
         }
         other => other,
     }

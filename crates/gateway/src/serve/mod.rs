@@ -6,6 +6,7 @@
 pub mod bytes;
 mod call;
 mod client;
+mod elsewhere;
 mod frame;
 mod handler;
 pub mod http;

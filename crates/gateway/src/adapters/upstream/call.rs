@@ -134,7 +134,7 @@ impl Prepared {
                 }
             }
             let raw = self.upstream.request("tools/call", &params, &self.tool, caller.clone()).await?;
-            if !matches!(caller.client, Client::Live(_)) || !is_asking(&raw) {
+            if !caller.client.answers_live() || !is_asking(&raw) {
                 return Ok(raw);
             }
             let Ok(asks) = serde_json::from_str::<Asks>(raw.get()) else { return Ok(raw) };

@@ -5,6 +5,7 @@ pub mod catalogue;
 mod error;
 mod http;
 mod keep;
+pub mod offers;
 mod open;
 mod peer;
 mod process;
@@ -26,6 +27,7 @@ use aql::{
     registry::{Builder, Problems},
     trust::TrustLevel,
 };
+use arc_swap::ArcSwap;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -34,6 +36,7 @@ pub use self::open::{Era, Identity};
 use self::{
     call::ToolCall,
     catalogue::{Catalogues, Kept},
+    offers::Offers,
     server::{Notice, Upstream},
 };
 use super::Operations;
@@ -46,6 +49,8 @@ pub struct Upstreams {
     /// What is served without any upstream.
     own: Operations,
     builder: Builder,
+    /// What is offered besides tools.
+    offers: ArcSwap<Offers>,
     notices: Mutex<Option<mpsc::UnboundedReceiver<Notice>>>,
     stopping: CancellationToken,
 }
@@ -66,6 +71,7 @@ impl Upstreams {
             catalogues,
             own,
             builder,
+            offers: ArcSwap::default(),
             notices: Mutex::new(Some(heard)),
             stopping: CancellationToken::new(),
         })
@@ -76,12 +82,20 @@ impl Upstreams {
         let mut operations = self.own.clone();
         let own = operations.operations.iter().map(|(operation, _)| operation);
         let mut taken = Taken::default().with(own, &operations.types);
+        let mut offers = Offers::default();
         for upstream in &self.all {
             if let Some(kept) = self.catalogues.load(&upstream.settings) {
                 add(&mut operations, &mut taken, upstream, &kept);
+                offers.add(upstream, &kept);
             }
         }
+        self.offers.store(Arc::new(offers));
         operations.publish(self.builder.clone())
+    }
+
+    #[must_use]
+    pub fn are_any(&self) -> bool {
+        !self.all.is_empty()
     }
 
     /// Whether all of them were asked before what they offer.

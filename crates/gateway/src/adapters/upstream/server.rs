@@ -7,11 +7,12 @@ use std::{
 };
 
 use aql::error::Error;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::{
     error::{self, Place},
+    offers,
     open::Era,
     peer::{Caller, Failure, Inbox, Peer},
     relay::{self, ParkedCalls},
@@ -161,6 +162,21 @@ impl Upstream {
         let _ = self.inbox.notices.send(Notice::LookAgain(self.name().to_owned()));
     }
 
+    /// Tells it how much to log, if it runs and knows what that means.
+    pub(super) fn set_level(&self, level: Value) {
+        for peer in self.slots().iter().filter_map(|slot| slot.now()) {
+            let listens =
+                peer.hello().is_some_and(|hello| hello.era == Era::Initialized && hello.offers("logging"));
+            if listens {
+                let (level, within) = (level.clone(), self.settings.call_timeout);
+                tokio::spawn(async move {
+                    let params = Params::none().value("level", &level);
+                    let _ = peer.request("logging/setLevel", &params, within, None).await;
+                });
+            }
+        }
+    }
+
     /// Whether something runs or is connected.
     pub(super) fn is_live(&self) -> bool {
         self.slots().iter().any(|slot| slot.now().is_some())
@@ -175,10 +191,16 @@ impl Upstream {
 }
 
 impl Inbox for Ears {
-    fn notified(&self, _peer: &Arc<Peer>, method: &str, _params: Option<&RawValue>) {
-        if method == "notifications/tools/list_changed" {
-            // Nobody listens any more when everything stops.
-            let _ = self.notices.send(Notice::LookAgain(self.name.clone()));
+    fn notified(&self, peer: &Arc<Peer>, method: &str, params: Option<&RawValue>) {
+        match method {
+            "notifications/tools/list_changed"
+            | "notifications/resources/list_changed"
+            | "notifications/prompts/list_changed" => {
+                // Nobody listens any more when everything stops.
+                let _ = self.notices.send(Notice::LookAgain(self.name.clone()));
+            }
+            "notifications/message" => offers::log(&peer.callers(), params),
+            _ => {}
         }
     }
 
