@@ -8,33 +8,33 @@ use super::{
     kinds::Kinds,
     loss::Loss,
     node::{Node, Openness},
-    place::{Place, Said},
+    place::{Place, Said, Written},
 };
 
 /// More schemas than this in one document are not read; the rest counts as saying nothing.
 pub(crate) const SCHEMAS_READ_MAX: usize = 20_000;
 /// Longer chains of references and combinations than this lead nowhere.
-const CHAIN_MAX: usize = 48;
+const CHAIN_MAX: usize = 24;
 /// Schemas that only words can tell are repeated up to this length.
-const REPEATED_CHARS_MAX: usize = 400;
+const REPEATED_BYTES_MAX: usize = 400;
 /// Longer patterns than this are not worth their compiled size.
 const PATTERN_CHARS_MAX: usize = 1_000;
 
 /// Reads one document.
 pub(crate) struct Reader<'a> {
-    root: &'a Value,
+    root: &'a Map<String, Value>,
     name: &'a str,
     left: usize,
 }
 
 impl<'a> Reader<'a> {
     /// `name` is what paths of the document begin with.
-    pub(crate) fn new(root: &'a Value, name: &'a str) -> Self {
+    pub(crate) fn new(root: &'a Map<String, Value>, name: &'a str) -> Self {
         Self { root, name, left: SCHEMAS_READ_MAX }
     }
 
     pub(crate) fn root(&self) -> Said<'a> {
-        Said::Here(Place::new(self.root, self.name))
+        Said::Here(Place::root(self.root, self.name))
     }
 
     pub(crate) fn node(&mut self, said: &Said<'a>) -> Node<'a> {
@@ -62,18 +62,18 @@ impl<'a> Reader<'a> {
             return Node::anything().losing(Loss::Huge);
         }
         self.left -= 1;
-        match place.schema {
-            Value::Bool(true) => Node::anything(),
-            Value::Bool(false) => Node::anything().losing(Loss::Contradiction),
-            Value::Object(_) if chain.contains(&place.address()) => Node::anything().losing(Loss::Circular),
-            Value::Object(_) if chain.len() >= CHAIN_MAX => Node::anything().losing(Loss::Deep),
-            Value::Object(schema) => {
-                chain.push(place.address());
+        match place.written {
+            Written::Verdict(true) => Node::anything(),
+            Written::Verdict(false) => Node::anything().losing(Loss::Contradiction),
+            Written::Malformed => Node::anything().losing(Loss::Malformed("schema")),
+            Written::Keywords(_) if chain.contains(&place.address) => Node::anything().losing(Loss::Circular),
+            Written::Keywords(_) if chain.len() >= CHAIN_MAX => Node::anything().losing(Loss::Deep),
+            Written::Keywords(schema) => {
+                chain.push(place.address);
                 let node = self.schema(schema, place, chain);
                 chain.pop();
                 node
             }
-            _ => Node::anything().losing(Loss::Malformed("schema")),
         }
     }
 
@@ -89,8 +89,10 @@ impl<'a> Reader<'a> {
             node = match target {
                 Some((name, target)) => {
                     let mut there = self.place(&target, chain);
-                    let described =
-                        target.schema.get("description").and_then(Value::as_str).unwrap_or_default();
+                    let described = match target.written {
+                        Written::Keywords(schema) => words(schema, "description").unwrap_or_default(),
+                        Written::Verdict(_) | Written::Malformed => "",
+                    };
                     there.definition = Some((name, described));
                     node.and(there)
                 }
@@ -120,19 +122,21 @@ impl<'a> Reader<'a> {
     /// The schema that a reference inside the document leads to, and its name there.
     fn resolve(&self, reference: &'a str) -> Option<(&'a str, Place<'a>)> {
         let pointer = reference.strip_prefix('#')?;
-        let mut target = self.root;
-        let mut path = self.name.to_owned();
-        for step in pointer.split('/').skip(1) {
-            let step = step.replace("~1", "/").replace("~0", "~");
+        if pointer.is_empty() {
+            return Some(("", Place::root(self.root, self.name)));
+        }
+        let mut steps =
+            pointer.strip_prefix('/')?.split('/').map(|step| step.replace("~1", "/").replace("~0", "~"));
+        let first = steps.next()?;
+        let mut path = format!("{}.{first}", self.name);
+        let mut target = self.root.get(&first)?;
+        for step in steps {
             target = match target {
                 Value::Array(all) => all.get(step.parse::<usize>().ok()?)?,
                 other => other.get(&step)?,
             };
             path.push('.');
             path.push_str(&step);
-        }
-        if !pointer.is_empty() && !pointer.starts_with('/') {
-            return None;
         }
         let name = pointer.rsplit('/').next().unwrap_or_default();
         Some((name, Place::new(target, &path)))
@@ -366,7 +370,7 @@ fn object<'a>(schema: &'a Map<String, Value>, place: &Place<'a>, node: &mut Node
         repeat(schema.get("patternProperties"), "keys by pattern", node);
     }
     if !object.fields.is_empty() || !object.required.is_empty() || others.is_some() {
-        object.places.insert(place.address());
+        object.places.insert(place.address);
     }
     node.object = object;
 }
@@ -400,9 +404,29 @@ fn array<'a>(schema: &'a Map<String, Value>, place: &Place<'a>, node: &mut Node<
 
 /// Lets the words say what no rule of ours can, where it is short enough to be read.
 fn repeat(schema: Option<&Value>, what: &str, node: &mut Node<'_>) {
-    let Some(schema) = schema else { return };
-    let text = schema.to_string();
-    if text.chars().count() <= REPEATED_CHARS_MAX {
+    let mut text = Short(Vec::new());
+    // Writing ends where the room does, however large or deep the schema is.
+    if let Some(schema) = schema
+        && serde_json::to_writer(&mut text, schema).is_ok()
+        && let Ok(text) = String::from_utf8(text.0)
+    {
         node.notes.push(format!("{what}, as JSON Schema: {text}"));
+    }
+}
+
+/// Room for a schema that is worth repeating.
+struct Short(Vec<u8>);
+
+impl std::io::Write for Short {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if self.0.len() + bytes.len() > REPEATED_BYTES_MAX {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
