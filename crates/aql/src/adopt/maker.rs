@@ -11,6 +11,7 @@ use super::{
 use crate::{
     define::{Deprecation, Param},
     schema::{
+        ANYTHING,
         kinds::Kinds,
         loss::Loss,
         node::{Node, Object, Openness},
@@ -21,9 +22,6 @@ use crate::{
 
 /// What stands deeper is taken as it is. Calls are nested no deeper unless the operator allows it.
 const DEPTH_MAX: usize = 32;
-
-/// Any value but null.
-pub(super) const ANYTHING: &str = "string | number | boolean | object | array";
 
 /// Whether fields go by other names here than upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

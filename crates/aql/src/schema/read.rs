@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
                         Written::Keywords(schema) => words(schema, "description").unwrap_or_default(),
                         Written::Verdict(_) | Written::Malformed => "",
                     };
-                    there.definition = Some((name, described));
+                    there.definition.get_or_insert((name, described));
                     node.and(there)
                 }
                 None => node.losing(Loss::Unresolved(reference.as_str().unwrap_or("$ref").to_owned())),
