@@ -2,6 +2,7 @@
 //! not keep; [`describe`] makes parameters of our own structs' schemas from it, so that a Rust struct can declare an
 //! operation's parameters, and [`adopt`](crate::adopt) makes operations of other servers' tools.
 
+mod keywords;
 pub(crate) mod kinds;
 pub(crate) mod loss;
 pub(crate) mod node;
