@@ -249,3 +249,22 @@ fn returns_name_a_type_where_the_upstream_describes_one() {
     let Shape::Object { fields } = &all.adopted.types[0].shape else { panic!("an object") };
     assert_eq!(fields[0].name, "userName", "answers are passed on as they are");
 }
+
+/// Beside an alternative that takes any object, the rules of the other one do not hold.
+#[test]
+fn an_alternative_that_takes_everything_leaves_no_rule() {
+    let described = json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]});
+    let all = one(
+        "list_x",
+        json!({"type": "object", "properties": {
+            "one": {"$ref": "#/$defs/Thing"}, "two": {"anyOf": [{"type": "object"}, {"$ref": "#/$defs/Thing"}]}},
+            "$defs": {"Thing": described}}),
+    );
+    for loose in [json!({}), json!({"id": 5}), json!({"other": 1})] {
+        assert!(all.sent(json!({"two": loose})).is_ok(), "{loose}");
+        assert!(
+            all.sent(json!({"one": loose})).is_err(),
+            "{loose}: the same definition is kept where it stands alone"
+        );
+    }
+}
