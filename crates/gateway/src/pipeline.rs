@@ -269,7 +269,8 @@ impl Flow<'_> {
         if let Some(notice) = operation.deprecated() {
             warnings.push(Warning::deprecation("operation", operation.name().as_str(), notice));
         }
-        if operation.queried().is_some() {
+        // How long another server takes says nothing about the query.
+        if operation.queried().is_some() && operation.server().is_none() {
             let took = (self.gateway.clock)().duration_since(started).as_millis();
             let took = u64::try_from(took).unwrap_or_default();
             if took > SLOW_QUERY_MS {
