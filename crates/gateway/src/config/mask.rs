@@ -68,6 +68,7 @@ fn of_value(value: &Spanned<DeValue<'_>>, spans: &mut Vec<Range<usize>>) {
 }
 
 fn json(text: &str) -> String {
+    let text = &clients::without_mark(text);
     let parsed = parse_to_ast(text, &CollectOptions::default(), &clients::DIALECT);
     match parsed.map(|parsed| parsed.value) {
         Ok(Some(value)) => {

@@ -1,0 +1,81 @@
+//! A client's file with Aqueduct in place of the servers that were taken over, and everything else as it was.
+
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+
+use super::{
+    error::Error,
+    found::{Found, Section},
+    places::Client,
+};
+use crate::config::clients::DIALECT;
+
+/// What the entry is called.
+pub(super) const NAME: &str = "aqueduct";
+
+/// How the client is to start Aqueduct.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Start {
+    pub command: String,
+    pub args: Vec<String>,
+}
+
+/// The new text, or `None` if nothing would change.
+pub(super) fn rewrite(found: &Found, start: &Start) -> Result<Option<String>, Error> {
+    let (mark, text) = match found.text.strip_prefix('\u{feff}') {
+        Some(rest) => ("\u{feff}", rest),
+        None => ("", found.text.as_str()),
+    };
+    let lost = || {
+        Error::new(
+            format!("'{}' cannot be edited", found.place.path.display()),
+            "leave it as it is with '--keep-client', and change it by hand",
+        )
+    };
+    let root = CstRootNode::parse(text, &DIALECT).map_err(|_| lost())?;
+    for section in found.sections.iter().filter(|section| !section.entries.is_empty()) {
+        let object = reach(&root, &section.keys).ok_or_else(lost)?;
+        replace(&object, section, found.place.client, start);
+    }
+    let edited = format!("{mark}{root}");
+    Ok((edited != found.text).then_some(edited))
+}
+
+fn reach(root: &CstRootNode, keys: &[String]) -> Option<CstObject> {
+    let mut object = root.object_value()?;
+    for key in keys {
+        object = object.object_value(key)?;
+    }
+    Some(object)
+}
+
+fn replace(object: &CstObject, section: &Section, client: Client, start: &Start) {
+    for entry in &section.entries {
+        if let Some(property) = object.get(entry.name.get()) {
+            property.remove();
+        }
+    }
+    match section.own.as_ref().and_then(|own| object.get(own)) {
+        // What it says may be wanted so, unless it reads another configuration.
+        Some(own) if own.to_string().contains(&json_text(start.args.last())) => {}
+        Some(own) => own.set_value(value(client, start)),
+        None => drop(object.append(NAME, value(client, start))),
+    }
+}
+
+fn json_text(text: Option<&String>) -> String {
+    serde_json::to_string(text.map_or("", String::as_str)).unwrap_or_default()
+}
+
+/// The entry as the client wants it.
+pub(super) fn value(client: Client, start: &Start) -> CstInputValue {
+    let text = |text: &str| CstInputValue::String(text.to_owned());
+    let mut properties = match client {
+        Client::VsCode => vec![("type".to_owned(), text("stdio"))],
+        Client::Zed => vec![("source".to_owned(), text("custom"))],
+        _ => Vec::new(),
+    };
+    properties.push(("command".to_owned(), text(&start.command)));
+    let args = start.args.iter().map(|arg| text(arg)).collect();
+    properties.push(("args".to_owned(), CstInputValue::Array(args)));
+    CstInputValue::Object(properties)
+}
