@@ -144,7 +144,17 @@ fn preview(plan: &Plan) -> String {
         lines.extend(plan.notes.iter().map(|note| format!("  - {note}")));
     }
     lines.push(String::new());
-    lines.join("\n")
+    printable(&lines.join("\n"))
+}
+
+/// Names come from files of others, and this goes to a terminal.
+fn printable(text: &str) -> String {
+    let shown = |letter: char| match letter {
+        '\n' => "\n".to_owned(),
+        letter if letter.is_control() => letter.escape_default().to_string(),
+        letter => letter.to_string(),
+    };
+    text.chars().map(shown).collect()
 }
 
 fn server_line(server: &Planned, width: usize) -> String {
@@ -191,7 +201,7 @@ fn print_undone(undone: &Undone, json: bool) -> ExitCode {
         if lines.is_empty() {
             lines.push("There is nothing to put back.".to_owned());
         }
-        report::print(&lines.join("\n"));
+        report::print(&printable(&lines.join("\n")));
     }
     if undone.refused.is_empty() { ExitCode::SUCCESS } else { report::findings() }
 }

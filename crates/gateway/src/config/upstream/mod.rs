@@ -1,5 +1,6 @@
 //! `[upstream.NAME]`: other MCP servers behind this one, and `[server] pinned`.
 
+mod http;
 mod link;
 mod name;
 
