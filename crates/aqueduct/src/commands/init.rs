@@ -128,15 +128,13 @@ fn preview(plan: &Plan) -> String {
     if !plan.config_added.is_empty() {
         let verb = if plan.config_exists { "Will add to" } else { "Will write" };
         lines.push(format!("\n{verb} {}:", plan.config.display()));
-        lines.extend(
-            plan.config_added.trim_end().lines().map(|line| format!("  {line}").trim_end().to_owned()),
-        );
+        lines.extend(plan.config_added.trim().lines().map(|line| format!("  {line}").trim_end().to_owned()));
     }
     for client in &plan.clients {
         lines.push(format!("\nWill change {} ({}):", client.path.display(), client.client));
         lines.push(format!("  - {}", client.replaced.join(", ")));
-        let entry = json!({"aqueduct": client.entry}).to_string();
-        lines.push(format!("  + {entry}"));
+        let entry = serde_json::to_string(&client.entry).unwrap_or_default();
+        lines.push(format!("  + \"aqueduct\": {entry}"));
         lines.push(format!("  backup: {}", client.backup.display()));
     }
     if !plan.notes.is_empty() {

@@ -61,7 +61,7 @@ impl Error {
     /// Names the file that a mistake in "the file" is in. Mistakes elsewhere stay as they are.
     pub(super) fn in_source(mut self, source: &Source) -> Self {
         if matches!(self.0.place, Place::File(_)) && self.0.source.is_none() {
-            let text = mask::masked(&source.text);
+            let text = mask::masked(&source.name, &source.text);
             self.0.source = Some(Source { name: source.name.clone(), text });
         }
         self

@@ -30,8 +30,8 @@ const HARMLESS: [&str; 15] = [
     "pinned",
 ];
 
-pub(super) fn masked(text: &str) -> String {
-    if clients::is_json(text) {
+pub(super) fn masked(name: &str, text: &str) -> String {
+    if clients::is_json(name, text) {
         return json(text);
     }
     if !text.contains("upstream") {
@@ -151,7 +151,7 @@ mod tests {
             ("{\"a\": {\"K\": \"é\", \"b\": true}} // x", "{\"a\": {\"K\": ****, \"b\": true}} // x"),
             ("{\"K\": \"s}", "{\"*\": \"*}"),
         ] {
-            let shown = masked(text);
+            let shown = masked("a.toml", text);
             assert_eq!(shown, expected);
             assert_eq!(shown.len(), text.len());
         }

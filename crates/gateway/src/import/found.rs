@@ -111,6 +111,14 @@ impl Found {
                 Err(error) => self.note(&format!("{}, so it stays with the client", error.message())),
             }
         }
+        if let (Some(project), false) = (project, entries.is_empty()) {
+            let names: Vec<String> = entries.iter().map(|entry| format!("'{}'", entry.name.get())).collect();
+            self.note(&format!(
+                "{} belonged to the project {} and will be offered everywhere",
+                names.join(", "),
+                project.display()
+            ));
+        }
         self.sections.push(Section { keys, entries, own });
     }
 

@@ -240,17 +240,18 @@ fn start(request: &Request, config: &Path, data: Option<&Path>) -> Start {
         args.extend(["--data".to_owned(), data.display().to_string()]);
     }
     args.extend(["--config".to_owned(), config.display().to_string()]);
-    Start { command: request.command.clone(), args }
+    Start { kind: None, source: None, command: request.command.clone(), args }
 }
 
 fn change(found: &Found, start: &Start, stamp: &str) -> Result<Option<ClientChange>, Error> {
-    let Some(after) = rewrite::rewrite(found, start)? else { return Ok(None) };
+    let start = start.of_client(found.place.client);
+    let Some(after) = rewrite::rewrite(found, &start)? else { return Ok(None) };
     let entries = found.sections.iter().flat_map(|section| &section.entries);
     let path = found.place.path.clone();
     Ok(Some(ClientChange {
         client: found.place.client.name(),
         replaced: entries.map(|entry| entry.name.get().clone()).collect(),
-        entry: start.clone(),
+        entry: start,
         backup: files::backup_path(&path, stamp, 1),
         before: Secret::new(found.text.as_str()),
         after: Secret::new(after),

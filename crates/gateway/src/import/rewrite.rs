@@ -12,11 +12,26 @@ use crate::config::clients::DIALECT;
 /// What the entry is called.
 pub(super) const NAME: &str = "aqueduct";
 
-/// How the client is to start Aqueduct.
+/// The entry by which a client starts Aqueduct.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Start {
+    /// VS Code says what kind of server it is.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<&'static str>,
+    /// Zed says whose server it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<&'static str>,
     pub command: String,
     pub args: Vec<String>,
+}
+
+impl Start {
+    /// The entry as this client wants it.
+    pub(super) fn of_client(&self, client: Client) -> Self {
+        let kind = (client == Client::VsCode).then_some("stdio");
+        let source = (client == Client::Zed).then_some("custom");
+        Self { kind, source, ..self.clone() }
+    }
 }
 
 /// The new text, or `None` if nothing would change.
@@ -34,7 +49,7 @@ pub(super) fn rewrite(found: &Found, start: &Start) -> Result<Option<String>, Er
     let root = CstRootNode::parse(text, &DIALECT).map_err(|_| lost())?;
     for section in found.sections.iter().filter(|section| !section.entries.is_empty()) {
         let object = reach(&root, &section.keys).ok_or_else(lost)?;
-        replace(&object, section, found.place.client, start);
+        replace(&object, section, start);
     }
     let edited = format!("{mark}{root}");
     Ok((edited != found.text).then_some(edited))
@@ -48,7 +63,7 @@ fn reach(root: &CstRootNode, keys: &[String]) -> Option<CstObject> {
     Some(object)
 }
 
-fn replace(object: &CstObject, section: &Section, client: Client, start: &Start) {
+fn replace(object: &CstObject, section: &Section, start: &Start) {
     for entry in &section.entries {
         if let Some(property) = object.get(entry.name.get()) {
             property.remove();
@@ -57,8 +72,8 @@ fn replace(object: &CstObject, section: &Section, client: Client, start: &Start)
     match section.own.as_ref().and_then(|own| object.get(own)) {
         // What it says may be wanted so, unless it reads another configuration.
         Some(own) if own.to_string().contains(&json_text(start.args.last())) => {}
-        Some(own) => own.set_value(value(client, start)),
-        None => drop(object.append(NAME, value(client, start))),
+        Some(own) => own.set_value(value(start)),
+        None => drop(object.append(NAME, value(start))),
     }
 }
 
@@ -66,16 +81,11 @@ fn json_text(text: Option<&String>) -> String {
     serde_json::to_string(text.map_or("", String::as_str)).unwrap_or_default()
 }
 
-/// The entry as the client wants it.
-pub(super) fn value(client: Client, start: &Start) -> CstInputValue {
+fn value(start: &Start) -> CstInputValue {
     let text = |text: &str| CstInputValue::String(text.to_owned());
-    let mut properties = match client {
-        Client::VsCode => vec![("type".to_owned(), text("stdio"))],
-        Client::Zed => vec![("source".to_owned(), text("custom"))],
-        _ => Vec::new(),
-    };
-    properties.push(("command".to_owned(), text(&start.command)));
-    let args = start.args.iter().map(|arg| text(arg)).collect();
-    properties.push(("args".to_owned(), CstInputValue::Array(args)));
-    CstInputValue::Object(properties)
+    let marks = [("type", start.kind), ("source", start.source)];
+    let marks = marks.into_iter().filter_map(|(key, mark)| Some((key.to_owned(), text(mark?))));
+    let args = CstInputValue::Array(start.args.iter().map(|arg| text(arg)).collect());
+    let rest = [("command".to_owned(), text(&start.command)), ("args".to_owned(), args)];
+    CstInputValue::Object(marks.chain(rest).collect())
 }

@@ -38,9 +38,10 @@ pub(crate) const DIALECT: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Whether a text can only be meant as JSON. No TOML begins like this.
-pub(super) fn is_json(text: &str) -> bool {
-    text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '/'])
+/// Whether a file is meant as JSON: by its name, or by its text, since no TOML begins like that.
+pub(super) fn is_json(name: &str, text: &str) -> bool {
+    let named = Path::new(name).extension().is_some_and(|end| end == "json" || end == "jsonc");
+    named || text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '/'])
 }
 
 /// The text with spaces for the byte order mark that Windows editors write, so that every place stays where it was.

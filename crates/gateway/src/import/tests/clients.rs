@@ -93,6 +93,7 @@ fn claude_code_has_servers_for_each_project_too() {
     );
     let config::Link::Command { cwd, env, .. } = &machine.load().upstreams[2].link else { panic!() };
     assert_eq!((cwd.as_deref(), env[0].1.expose()), (Some(Path::new(&project)), "x"));
+    assert!(plan.notes.iter().any(|note| note.contains("'db' belonged to the project")), "{:?}", plan.notes);
     assert!(plan.notes.iter().any(|note| note.contains("'linear'") && note.contains("streamable HTTP")));
     let json = machine.json("home/.claude.json");
     assert_eq!(json["mcpServers"], serde_json::json!({"aqueduct": machine.entry()}));

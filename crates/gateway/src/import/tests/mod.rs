@@ -1,6 +1,7 @@
 //! From clients' files in a made-up home to upstreams, and back.
 
 mod clients;
+mod editing;
 mod hostile;
 mod merging;
 mod undoing;
