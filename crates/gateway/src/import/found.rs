@@ -29,6 +29,8 @@ pub(super) struct Section {
     /// The keys that lead to it.
     pub(super) keys: Vec<String>,
     pub(super) entries: Vec<Entry>,
+    /// Where each of them stands among all. A name may stand there twice.
+    pub(super) positions: Vec<usize>,
     /// The name of an entry that is Aqueduct itself.
     pub(super) own: Option<String>,
 }
@@ -102,12 +104,16 @@ impl Found {
             return;
         };
         let workspace = project.or_else(|| clients::workspace(&self.place.path)).map(Path::to_owned);
-        let (mut entries, mut own) = (Vec::new(), None);
-        for entry in clients::entries(servers, &path, workspace.as_deref()) {
+        let (mut entries, mut positions, mut own) = (Vec::new(), Vec::new(), None);
+        let all = clients::entries(servers, &path, workspace.as_deref());
+        for (position, entry) in all.into_iter().enumerate() {
             let checked = entry.and_then(|entry| check_form(&entry, environment).map(|()| entry));
             match checked {
                 Ok(entry) if is_aqueduct(&entry) => own = Some(entry.name.get().clone()),
-                Ok(entry) => entries.push(in_project(entry, project)),
+                Ok(entry) => {
+                    entries.push(in_project(entry, project));
+                    positions.push(position);
+                }
                 Err(error) => self.note(&format!("{}, so it stays with the client", error.message())),
             }
         }
@@ -119,7 +125,7 @@ impl Found {
                 project.display()
             ));
         }
-        self.sections.push(Section { keys, entries, own });
+        self.sections.push(Section { keys, entries, positions, own });
     }
 
     fn note(&mut self, text: &str) {

@@ -64,10 +64,9 @@ fn reach(root: &CstRootNode, keys: &[String]) -> Option<CstObject> {
 }
 
 fn replace(object: &CstObject, section: &Section, start: &Start) {
-    for entry in &section.entries {
-        if let Some(property) = object.get(entry.name.get()) {
-            property.remove();
-        }
+    let all = object.properties();
+    for property in section.positions.iter().filter_map(|position| all.get(*position)) {
+        property.clone().remove();
     }
     match section.own.as_ref().and_then(|own| object.get(own)) {
         // What it says may be wanted so, unless it reads another configuration.

@@ -68,8 +68,18 @@ pub fn undo(
 /// is kept.
 fn restore(path: &Path, changes: &[Change], force: bool, now: Timestamp) -> Result<Restored, Error> {
     let current = files::read(path)?;
-    let newest = changes.last().map(|change| change.after.as_str());
-    let as_written = current.as_deref().map(files::hash).as_deref() == newest;
+    let found = current.as_deref().map(files::hash);
+    // Somebody put it back already, or it was noted and the writing never came.
+    let back = changes.last().is_some_and(|newest| Some(&newest.before) == found.as_ref());
+    if let (true, Some((_, older))) = (back, changes.split_last()) {
+        let chained = older.last().is_some_and(|change| Some(&change.after) == found.as_ref());
+        return match chained {
+            true => restore(path, older, force, now),
+            false => Ok(Restored { path: path.to_owned(), given_up: None }),
+        };
+    }
+    let newest = changes.last().map(|change| &change.after);
+    let as_written = found.as_ref() == newest;
     if !as_written && !force {
         let what = if current.is_some() { "was changed since" } else { "is not there any more" };
         return Err(Error::new(

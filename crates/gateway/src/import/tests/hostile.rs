@@ -57,6 +57,20 @@ fn what_is_no_server_stays_with_the_client() {
     assert_eq!(machine.load().upstreams.len(), 1);
 }
 
+/// The one that cannot be taken over stays, whichever comes first.
+#[test]
+fn a_name_may_stand_there_twice() {
+    for text in [
+        r#"{"mcpServers": {"a": {"x": 1}, "\u0061": {"command": "c"}}}"#,
+        r#"{"mcpServers": {"a": {"command": "c"}, "a": {"x": 1}}}"#,
+    ] {
+        let machine = machine().file(DESKTOP, text);
+        machine.run();
+        let servers = &machine.json(DESKTOP)["mcpServers"];
+        assert_eq!(servers, &serde_json::json!({"a": {"x": 1}, "aqueduct": machine.entry()}), "{text}");
+    }
+}
+
 #[test]
 fn servers_that_are_no_object_are_left_alone() {
     for text in ["{\"mcpServers\": []}", "{\"mcpServers\": null}", "{\"mcpServers\": \"x\"}"] {

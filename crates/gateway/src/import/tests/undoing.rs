@@ -95,6 +95,17 @@ fn machine_with_two() -> Machine {
     machine().file(DESKTOP, BEFORE).file("home/.cursor/mcp.json", BEFORE)
 }
 
+/// As after a crash between the note and the writing.
+#[test]
+fn a_file_that_is_as_it_was_is_fine() {
+    let machine = taken_over();
+    machine.put(DESKTOP, BEFORE);
+    let undone = machine.undo(false);
+    assert_eq!((undone.restored.len(), undone.refused.len()), (1, 0));
+    assert_eq!(machine.text(DESKTOP), BEFORE);
+    assert!(machine.undo(false).restored.is_empty());
+}
+
 #[test]
 fn backups_that_are_gone_or_changed_are_told() {
     let machine = taken_over();
