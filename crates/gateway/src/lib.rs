@@ -14,6 +14,7 @@ pub mod executions;
 mod failpoint;
 pub mod gate;
 pub mod import;
+mod inline;
 pub mod library;
 pub mod pipeline;
 pub mod progress;

@@ -5,6 +5,7 @@ pub mod catalogue;
 mod error;
 mod http;
 mod keep;
+mod lines;
 pub mod offers;
 mod open;
 mod peer;

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     http::HttpLink,
+    lines::Lines,
     open::{self, Era, Hello},
     relay::Question,
     wire::{self, Message, Params, Raw, RpcError},
@@ -63,7 +64,7 @@ pub(super) trait Inbox: Send + Sync {
 
 pub(super) enum Link {
     /// Lines to a process.
-    Lines(mpsc::UnboundedSender<Vec<u8>>),
+    Lines(Arc<Lines>),
     Http(Arc<HttpLink>),
 }
 
@@ -171,6 +172,9 @@ impl Peer {
         for (_, call) in calls {
             let _ = call.answer.send(Err(Failure::Gone(Arc::clone(&why))));
         }
+        if let Link::Lines(lines) = &self.link {
+            lines.close();
+        }
         self.over.cancel();
     }
 
@@ -227,7 +231,7 @@ impl Peer {
         let mut guard = Given { peer: self, id, answered: false };
         let result = match &self.link {
             Link::Lines(lines) => {
-                if lines.send(frame).is_err() {
+                if !lines.send(&frame) {
                     Err(Failure::Unreachable("the connection has ended".to_owned()))
                 } else {
                     received(answered.await)
@@ -259,7 +263,9 @@ impl Peer {
     pub(super) fn send(self: &Arc<Self>, frame: Vec<u8>) {
         match &self.link {
             // A connection that has ended needs to be told nothing.
-            Link::Lines(lines) => drop(lines.send(frame)),
+            Link::Lines(lines) => {
+                lines.send(&frame);
+            }
             Link::Http(link) => link.send_later(frame),
         }
     }
@@ -272,7 +278,9 @@ impl Peer {
         let params = Params::none().value("requestId", &id).value("reason", &reason);
         let frame = wire::frame(None, "notifications/cancelled", &params, &[]);
         match &self.link {
-            Link::Lines(lines) => drop(lines.send(frame)),
+            Link::Lines(lines) => {
+                lines.send(&frame);
+            }
             Link::Http(link) => link.cancel_later(frame),
         }
     }

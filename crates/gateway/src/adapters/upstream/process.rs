@@ -3,6 +3,8 @@
 
 use std::{
     collections::VecDeque,
+    fs::File,
+    io::{self, Read},
     path::Path,
     process::Stdio,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -12,21 +14,22 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
-    sync::mpsc,
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    net::unix::pipe,
+    process::{Child, ChildStderr, Command},
 };
 
-use super::peer::{Inbox, Link, Peer};
-use crate::config::Secret;
+use super::{
+    lines::Lines,
+    peer::{Inbox, Link, Peer},
+};
+use crate::{config::Secret, inline};
 
 /// A longer message ends the connection: nobody could answer with it.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Room for what is in the pipes, so that large results take few steps.
 const PIPE_BYTES: usize = 1024 * 1024;
 const READ_BYTES: usize = 64 * 1024;
-/// What is gathered into one write.
-const WRITE_BYTES: usize = 64 * 1024;
 
 /// How much of what it wrote to standard error is kept to explain its end.
 const LAST_WORDS_LINES: usize = 20;
@@ -92,10 +95,20 @@ pub(super) fn start(
     let _ = rustix::pipe::fcntl_setpipe_size(&stdin, PIPE_BYTES);
     let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     let words = Arc::default();
-    let (lines, queue) = mpsc::unbounded_channel();
-    let peer = Arc::new(Peer::new(Link::Lines(lines), inbox));
-    tokio::spawn(write(stdin, queue, Arc::clone(&peer)));
-    tokio::spawn(read(stdout, Arc::clone(&peer)));
+    let unusable =
+        |error: io::Error| NotStarted { message: format!("its input and output are unusable: {error}") };
+    let stdin = stdin.into_owned_fd().and_then(pipe::Sender::from_owned_fd).map_err(unusable)?;
+    let stdout = File::from(stdout.into_owned_fd().map_err(unusable)?);
+    let runtime = tokio::runtime::Handle::current();
+    let peer = Arc::new(Peer::new(Link::Lines(Lines::new(stdin, runtime.clone())), inbox));
+    let reading = Arc::clone(&peer);
+    let reader = std::thread::Builder::new().name(format!("from {name}"));
+    reader
+        .spawn(move || {
+            let _context = runtime.enter();
+            read(stdout, &reading);
+        })
+        .map_err(unusable)?;
     tokio::spawn(listen(name.to_owned(), stderr, Arc::clone(&words)));
     Ok((peer, Process { child, group, words }))
 }
@@ -170,48 +183,25 @@ impl Drop for Process {
     }
 }
 
-async fn write(mut stdin: ChildStdin, mut queue: mpsc::UnboundedReceiver<Vec<u8>>, peer: Arc<Peer>) {
-    let mut gathered = Vec::new();
-    loop {
-        let frame = tokio::select! {
-            frame = queue.recv() => frame,
-            () = peer.ended() => None,
-        };
-        let Some(frame) = frame else { return };
-        gathered.clear();
-        end_line(&mut gathered, &frame);
-        while gathered.len() < WRITE_BYTES {
-            let Ok(frame) = queue.try_recv() else { break };
-            end_line(&mut gathered, &frame);
-        }
-        if stdin.write_all(&gathered).await.is_err() || stdin.flush().await.is_err() {
-            // Whoever waits is told by the one that sees the process end.
-            return;
-        }
-    }
-}
-
-fn end_line(out: &mut Vec<u8>, frame: &[u8]) {
-    out.extend_from_slice(frame);
-    out.push(b'\n');
-}
-
-async fn read(mut stdout: ChildStdout, peer: Arc<Peer>) {
-    let mut buffer = BytesMut::with_capacity(READ_BYTES);
+/// Reads what the process says, in a thread of its own.
+fn read(mut stdout: File, peer: &Arc<Peer>) {
+    let mut chunk = vec![0; READ_BYTES];
+    let mut buffer = BytesMut::new();
     let mut searched = 0;
     loop {
-        if buffer.capacity() - buffer.len() < READ_BYTES / 2 {
-            buffer.reserve(READ_BYTES.max(buffer.len()));
+        match stdout.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => buffer.extend_from_slice(chunk.get(..count).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
         }
-        match stdout.read_buf(&mut buffer).await {
-            Ok(0) | Err(_) => break,
-            Ok(_) => {}
-        }
-        while let Some(found) = memchr::memchr(b'\n', buffer.get(searched..).unwrap_or_default()) {
-            let line: Bytes = buffer.split_to(searched + found + 1).freeze();
-            searched = 0;
-            peer.receive(&line);
-        }
+        inline::batch(|| {
+            while let Some(found) = memchr::memchr(b'\n', buffer.get(searched..).unwrap_or_default()) {
+                let line: Bytes = buffer.split_to(searched + found + 1).freeze();
+                searched = 0;
+                peer.receive(&line);
+            }
+        });
         searched = buffer.len();
         if searched > MESSAGE_BYTES_MAX {
             peer.end(&format!("it sent a message of more than {MESSAGE_BYTES_MAX} bytes"));
@@ -219,7 +209,7 @@ async fn read(mut stdout: ChildStdout, peer: Arc<Peer>) {
         }
     }
     if !buffer.is_empty() {
-        peer.receive(&buffer.freeze());
+        inline::batch(|| peer.receive(&buffer.freeze()));
     }
     peer.close_output();
 }
