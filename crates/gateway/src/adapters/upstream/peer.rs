@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -80,9 +81,29 @@ pub(super) struct Peer {
 
 #[derive(Default)]
 struct Waiting {
-    calls: HashMap<u64, Call>,
+    calls: HashMap<u64, Call, BuildHasherDefault<Counted>>,
     /// Why nothing can be asked any more.
     over: Option<Arc<str>>,
+}
+
+/// Spreads numbers that were counted, which are as good as random once multiplied.
+#[derive(Default)]
+struct Counted(u64);
+
+impl Hasher for Counted {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(self.0 ^ u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
 }
 
 struct Call {
