@@ -46,6 +46,7 @@ pub struct Upstreams {
     own: Operations,
     builder: Builder,
     notices: Mutex<Option<mpsc::UnboundedReceiver<Notice>>>,
+    publishing: tokio::sync::Mutex<()>,
     stopping: CancellationToken,
 }
 
@@ -66,6 +67,7 @@ impl Upstreams {
             own,
             builder,
             notices: Mutex::new(Some(heard)),
+            publishing: tokio::sync::Mutex::default(),
             stopping: CancellationToken::new(),
         })
     }
