@@ -104,6 +104,7 @@ impl Upstreams {
         self.stopping.cancel();
         let stops = self.all.iter().map(|upstream| upstream.stop());
         futures_util::future::join_all(stops).await;
+        process::all_ended().await;
     }
 }
 

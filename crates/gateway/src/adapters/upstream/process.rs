@@ -5,7 +5,7 @@ use std::{
     collections::VecDeque,
     path::Path,
     process::Stdio,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -16,6 +16,7 @@ use tokio::{
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
     sync::mpsc,
 };
+use tokio_util::task::TaskTracker;
 
 use super::peer::{Inbox, Link, Peer};
 use crate::config::Secret;
@@ -33,7 +34,24 @@ const LAST_WORDS_LINES: usize = 20;
 const LAST_WORDS_LINE_BYTES: usize = 500;
 
 /// What a process gets to end by itself once its input is closed, and again once it is asked to.
-const GRACE: Duration = Duration::from_secs(2);
+/// Both together are shorter than clients wait for us.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What sees to the end of processes. The program must not end before, or some of them would stay behind.
+static TENDED: LazyLock<TaskTracker> = LazyLock::new(TaskTracker::new);
+
+/// Runs what sees to the end of a process.
+pub(super) fn tend(task: impl Future<Output = ()> + Send + 'static) {
+    TENDED.spawn(task);
+}
+
+/// Waits until all processes have ended that were told to.
+pub(super) async fn all_ended() {
+    TENDED.close();
+    if tokio::time::timeout(GRACE * 3, TENDED.wait()).await.is_err() {
+        tracing::warn!("some upstreams did not end in time");
+    }
+}
 
 /// A running process. Dropped, it is killed with all it started.
 pub(super) struct Process {
