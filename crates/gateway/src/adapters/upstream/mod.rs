@@ -2,6 +2,7 @@
 
 mod call;
 pub mod catalogue;
+mod environment;
 mod error;
 mod http;
 mod keep;

@@ -18,7 +18,10 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-use super::peer::{Inbox, Link, Peer};
+use super::{
+    environment,
+    peer::{Inbox, Link, Peer},
+};
 use crate::config::Secret;
 
 /// A longer message ends the connection: nobody could answer with it.
@@ -89,6 +92,8 @@ pub(super) fn start(
     let mut prepared = Command::new(program.path);
     prepared
         .args(program.args.iter().map(Secret::expose))
+        .env_clear()
+        .envs(environment::inherited())
         .envs(program.env.iter().map(|(key, value)| (key, value.expose())))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
