@@ -14,6 +14,7 @@ use sse_stream::SseStream;
 use super::{
     open::Era,
     peer::{Failure, Peer},
+    veil::Veil,
     wire::{Params, SELF_CONTAINED},
 };
 use crate::config::{Bearer, Secret};
@@ -203,13 +204,24 @@ impl HttpLink {
             peer.receive(&body);
             return Ok(());
         }
-        Err(Failure::Unreachable(refused(status, &body)))
+        Err(Failure::Unreachable(self.veil().await.cover(refused(status, &body))))
     }
 
     /// Whether a refusal says that the session is not known. 404 is the code for that, but many servers send 400.
     fn has_lost_session(&self, body: &[u8], id: u64) -> bool {
         let text = String::from_utf8_lossy(body).to_ascii_lowercase();
         self.session().id.is_some() && !answers(body, id) && text.contains("session")
+    }
+
+    /// Covers what we sent, should the server repeat it.
+    async fn veil(&self) -> Veil {
+        let mut veil = Veil::default();
+        let token = self.token.lock().await;
+        for value in self.headers.values().chain(token.iter().map(|(value, _)| value)) {
+            let value = value.to_str().unwrap_or_default();
+            veil.add(value.strip_prefix("Bearer ").unwrap_or(value));
+        }
+        veil
     }
 
     /// Sends what needs no answer, without waiting.

@@ -12,6 +12,7 @@ mod process;
 mod result;
 mod server;
 mod slot;
+mod veil;
 mod wire;
 
 use std::{

@@ -21,6 +21,7 @@ use tokio_util::task::TaskTracker;
 use super::{
     environment,
     peer::{Inbox, Link, Peer},
+    veil::Veil,
 };
 use crate::config::Secret;
 
@@ -119,7 +120,8 @@ pub(super) fn start(
     let peer = Arc::new(Peer::new(Link::Lines(lines), inbox));
     tokio::spawn(write(stdin, queue, Arc::clone(&peer)));
     tokio::spawn(read(stdout, Arc::clone(&peer)));
-    tokio::spawn(listen(name.to_owned(), stderr, Arc::clone(&words)));
+    let veil = Veil::of_process(program.args, program.env);
+    tokio::spawn(listen(name.to_owned(), stderr, Arc::clone(&words), veil));
     Ok((peer, Process { child, group, words }))
 }
 
@@ -248,7 +250,7 @@ async fn read(mut stdout: ChildStdout, peer: Arc<Peer>) {
 }
 
 /// Keeps the end of what it writes to standard error, which is where servers say why they fail.
-async fn listen(name: String, stderr: ChildStderr, words: Arc<Mutex<VecDeque<String>>>) {
+async fn listen(name: String, stderr: ChildStderr, words: Arc<Mutex<VecDeque<String>>>, veil: Veil) {
     let mut lines = BufReader::new(stderr);
     let mut line = Vec::new();
     loop {
@@ -263,6 +265,7 @@ async fn listen(name: String, stderr: ChildStderr, words: Arc<Mutex<VecDeque<Str
         if text.is_empty() {
             continue;
         }
+        let text = veil.cover(text);
         tracing::debug!(upstream = name, "{text}");
         let end = text.floor_char_boundary(LAST_WORDS_LINE_BYTES);
         let mut words = lock(&words);
