@@ -32,4 +32,5 @@ mod returned;
 mod sessions;
 mod slow;
 mod stubborn;
+mod upstreams;
 mod workflows;

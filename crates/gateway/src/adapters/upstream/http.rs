@@ -14,6 +14,7 @@ use sse_stream::SseStream;
 use super::{
     open::Era,
     peer::{Failure, Peer},
+    veil::Veil,
     wire::{Params, SELF_CONTAINED},
 };
 use crate::config::{Bearer, Secret};
@@ -172,11 +173,12 @@ impl HttpLink {
         id: u64,
     ) -> Result<(), Failure> {
         let headers = self.headers(Some(method), params.name(), params.headers()).await?;
+        let token = headers.get(header::AUTHORIZATION).cloned();
         let post = |headers, frame| self.client.post(&self.url).headers(headers).body(frame).send();
         let mut response = post(headers, frame.clone()).await.map_err(unreachable)?;
         if response.status() == StatusCode::UNAUTHORIZED && self.bearer.is_some() {
-            // The token may have run out since it was asked for.
-            *self.token.lock().await = None;
+            // The token may have run out since it was asked for, and others may have noticed that already.
+            self.token.lock().await.take_if(|(kept, _)| Some(&*kept) == token.as_ref());
             let headers = self.headers(Some(method), params.name(), params.headers()).await?;
             response = post(headers, frame).await.map_err(unreachable)?;
         }
@@ -194,12 +196,32 @@ impl HttpLink {
             return stream(response, peer, Some(id)).await;
         }
         let body = whole(response).await?;
+        if status == StatusCode::BAD_REQUEST && method != "initialize" && self.has_lost_session(&body, id) {
+            return Err(Failure::SessionLost);
+        }
         // An error of the protocol comes with an HTTP error, and its answer in the body.
         if status.is_success() || answers(&body, id) {
             peer.receive(&body);
             return Ok(());
         }
-        Err(Failure::Unreachable(refused(status, &body)))
+        Err(Failure::Unreachable(self.veil().await.cover(refused(status, &body))))
+    }
+
+    /// Whether a refusal says that the session is not known. 404 is the code for that, but many servers send 400.
+    fn has_lost_session(&self, body: &[u8], id: u64) -> bool {
+        let text = String::from_utf8_lossy(body).to_ascii_lowercase();
+        self.session().id.is_some() && !answers(body, id) && text.contains("session")
+    }
+
+    /// Covers what we sent, should the server repeat it.
+    async fn veil(&self) -> Veil {
+        let mut veil = Veil::default();
+        let token = self.token.lock().await;
+        for value in self.headers.values().chain(token.iter().map(|(value, _)| value)) {
+            let value = value.to_str().unwrap_or_default();
+            veil.add(value.strip_prefix("Bearer ").unwrap_or(value));
+        }
+        veil
     }
 
     /// Sends what needs no answer, without waiting.

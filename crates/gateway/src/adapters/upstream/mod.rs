@@ -2,6 +2,7 @@
 
 mod call;
 pub mod catalogue;
+mod environment;
 mod error;
 mod http;
 mod keep;
@@ -14,6 +15,7 @@ mod relay;
 mod result;
 mod server;
 mod slot;
+mod veil;
 mod wire;
 
 use std::{
@@ -53,6 +55,7 @@ pub struct Upstreams {
     /// What is offered besides tools.
     offers: ArcSwap<Offers>,
     notices: Mutex<Option<mpsc::UnboundedReceiver<Notice>>>,
+    publishing: tokio::sync::Mutex<()>,
     stopping: CancellationToken,
 }
 
@@ -74,6 +77,7 @@ impl Upstreams {
             builder,
             offers: ArcSwap::default(),
             notices: Mutex::new(Some(heard)),
+            publishing: tokio::sync::Mutex::default(),
             stopping: CancellationToken::new(),
         })
     }
@@ -118,6 +122,7 @@ impl Upstreams {
         self.stopping.cancel();
         let stops = self.all.iter().map(|upstream| upstream.stop());
         futures_util::future::join_all(stops).await;
+        process::all_ended().await;
     }
 }
 

@@ -81,8 +81,11 @@ pub(super) async fn open(peer: &Arc<Peer>, within: Duration, last: Option<Era>) 
             other => other,
         };
     }
-    let probe = if last == Some(Era::SelfContained) { within } else { PROBE.min(within) };
-    match discover(peer, probe).await {
+    // Half of the time at most, so that some is left for the other era.
+    let probe = if last == Some(Era::SelfContained) { within } else { PROBE.min(within / 2) };
+    // Nobody else keeps the time of a connection that is being opened.
+    let probed = tokio::time::timeout(probe, discover(peer, probe)).await;
+    match probed.unwrap_or(Err(Failure::TimedOut(probe))) {
         Ok(()) => Ok(()),
         Err(Failure::Rpc(error)) if REFUSED_BY_TODAYS.contains(&error.code) => Err(Failure::Rpc(error)),
         Err(Failure::Gone(why)) => Err(Failure::Gone(why)),

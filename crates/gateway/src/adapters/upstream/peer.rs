@@ -2,6 +2,7 @@
 //! the upstream asks or tells by itself.
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
     hash::{BuildHasherDefault, Hasher},
     sync::{
@@ -310,6 +311,7 @@ impl Peer {
     pub(super) fn receive(self: &Arc<Self>, bytes: &Bytes) {
         let Some(message) = Message::read(bytes) else {
             tracing::debug!(bytes = bytes.len(), "an upstream sent something that is no message");
+            self.garbled(bytes);
             return;
         };
         if let Some(id) = message.answers() {
@@ -335,6 +337,15 @@ impl Peer {
             (None, "notifications/progress") => self.progressed(message.params),
             (None, _) => self.inbox.notified(self, method, message.params),
         }
+    }
+
+    /// An answer that is not UTF-8 still tells whose it is, and nobody has to wait for another.
+    fn garbled(&self, bytes: &[u8]) {
+        let Cow::Owned(text) = String::from_utf8_lossy(bytes) else { return };
+        let Some(id) = Message::read(text.as_bytes()).and_then(|message| message.answers()) else { return };
+        let Some(call) = self.waiting().calls.remove(&id) else { return };
+        let message = "its answer is not UTF-8".to_owned();
+        let _ = call.answer.send(Err(Failure::Rpc(RpcError { code: 0, message, data: None })));
     }
 
     fn progressed(&self, params: Option<&RawValue>) {

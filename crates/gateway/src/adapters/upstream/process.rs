@@ -7,7 +7,7 @@ use std::{
     io::{self, Read},
     path::Path,
     process::Stdio,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -18,10 +18,13 @@ use tokio::{
     net::unix::pipe,
     process::{Child, ChildStderr, Command},
 };
+use tokio_util::task::TaskTracker;
 
 use super::{
+    environment,
     lines::Lines,
     peer::{Inbox, Link, Peer},
+    veil::Veil,
 };
 use crate::{config::Secret, inline};
 
@@ -36,7 +39,24 @@ const LAST_WORDS_LINES: usize = 20;
 const LAST_WORDS_LINE_BYTES: usize = 500;
 
 /// What a process gets to end by itself once its input is closed, and again once it is asked to.
-const GRACE: Duration = Duration::from_secs(2);
+/// Both together are shorter than clients wait for us.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What sees to the end of processes. The program must not end before, or some of them would stay behind.
+static TENDED: LazyLock<TaskTracker> = LazyLock::new(TaskTracker::new);
+
+/// Runs what sees to the end of a process.
+pub(super) fn tend(task: impl Future<Output = ()> + Send + 'static) {
+    TENDED.spawn(task);
+}
+
+/// Waits until all processes have ended that were told to.
+pub(super) async fn all_ended() {
+    TENDED.close();
+    if tokio::time::timeout(GRACE * 3, TENDED.wait()).await.is_err() {
+        tracing::warn!("some upstreams did not end in time");
+    }
+}
 
 /// A running process. Dropped, it is killed with all it started.
 pub(super) struct Process {
@@ -74,6 +94,8 @@ pub(super) fn start(
     let mut prepared = Command::new(program.path);
     prepared
         .args(program.args.iter().map(Secret::expose))
+        .env_clear()
+        .envs(environment::inherited())
         .envs(program.env.iter().map(|(key, value)| (key, value.expose())))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -109,7 +131,8 @@ pub(super) fn start(
             read(stdout, &reading);
         })
         .map_err(unusable)?;
-    tokio::spawn(listen(name.to_owned(), stderr, Arc::clone(&words)));
+    let veil = Veil::of_process(program.args, program.env);
+    tokio::spawn(listen(name.to_owned(), stderr, Arc::clone(&words), veil));
     Ok((peer, Process { child, group, words }))
 }
 
@@ -215,7 +238,7 @@ fn read(mut stdout: File, peer: &Arc<Peer>) {
 }
 
 /// Keeps the end of what it writes to standard error, which is where servers say why they fail.
-async fn listen(name: String, stderr: ChildStderr, words: Arc<Mutex<VecDeque<String>>>) {
+async fn listen(name: String, stderr: ChildStderr, words: Arc<Mutex<VecDeque<String>>>, veil: Veil) {
     let mut lines = BufReader::new(stderr);
     let mut line = Vec::new();
     loop {
@@ -230,6 +253,7 @@ async fn listen(name: String, stderr: ChildStderr, words: Arc<Mutex<VecDeque<Str
         if text.is_empty() {
             continue;
         }
+        let text = veil.cover(text);
         tracing::debug!(upstream = name, "{text}");
         let end = text.floor_char_boundary(LAST_WORDS_LINE_BYTES);
         let mut words = lock(&words);
