@@ -5,6 +5,7 @@
 mod builder;
 mod check;
 mod param;
+mod unknown;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,7 +22,6 @@ use crate::{
     policy::Decision,
     profile::{Family, Mode, Profile},
     request::Call,
-    suggest,
     tools::Tool,
     types::Types,
     validate::{self, Checked, Strictness},
@@ -205,13 +205,13 @@ impl Registry {
 
     /// Finds the operation a call names and checks that it came through the right tool.
     pub fn route(&self, endpoint: Endpoint, name: &str) -> Result<OperationId, Error> {
-        let Some(id) = self.id(name) else { return Err(self.unknown_operation(name)) };
+        let Some(id) = self.id(name) else { return Err(unknown::operation(self, endpoint, name)) };
         match (endpoint, self.get(id)) {
             (Endpoint::Family(family), Some(operation)) if family != operation.family => {
                 Err(self.mismatch(operation, family))
             }
             (_, Some(_)) => Ok(id),
-            (_, None) => Err(self.unknown_operation(name)),
+            (_, None) => Err(unknown::operation(self, endpoint, name)),
         }
     }
 
@@ -226,10 +226,18 @@ impl Registry {
         self.routed(endpoint, call)?.validate()
     }
 
-    fn unknown_operation(&self, name: &str) -> Error {
-        let similar = suggest::nearest(name, self.visible().map(|operation| operation.name().as_str()))
-            .or_else(|| self.introspection.meant_by(self, name));
-        Error::not_found_operation(name, similar)
+    /// The tool of an operation, where a call through this endpoint does not reach it.
+    fn other_tool(&self, endpoint: Endpoint, operation: &Operation) -> Option<String> {
+        match endpoint {
+            Endpoint::Family(family) if family != operation.family => Some(self.tool_name(operation)),
+            Endpoint::Family(_) | Endpoint::Unified => None,
+        }
+    }
+
+    /// What to tell a caller of a tool that is not listed.
+    #[must_use]
+    pub fn unknown_tool(&self, name: &str) -> String {
+        unknown::tool(self, name)
     }
 
     fn mismatch(&self, operation: &Operation, actual: usize) -> Error {

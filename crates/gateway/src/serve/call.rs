@@ -38,8 +38,9 @@ pub(crate) fn not_utf8(session: &Session, offset: usize) -> Answer {
 }
 
 /// The protocol's answer to a call of a tool that is not ours.
-pub(crate) fn unknown_tool(call: &ToolCall<'_>) -> Vec<u8> {
-    reply::error(&call.id, reply::INVALID_PARAMS, &format!("Unknown tool: '{}'", call.tool))
+pub(crate) fn unknown_tool(gateway: &Gateway, call: &ToolCall<'_>) -> Vec<u8> {
+    let message = gateway.surface().registry().unknown_tool(&call.tool);
+    reply::error(&call.id, reply::INVALID_PARAMS, &message)
 }
 
 /// Runs a call and writes its reply, or nothing if it is cancelled: a cancelled request gets no answer.

@@ -98,7 +98,7 @@ impl ServerHandler for Handler {
         let _running = self.tasks.token();
         let surface = self.gateway.surface();
         let Some(endpoint) = surface.registry().endpoint(&request.name) else {
-            return Err(ErrorData::invalid_params(format!("Unknown tool: '{}'", request.name), None));
+            return Err(ErrorData::invalid_params(surface.registry().unknown_tool(&request.name), None));
         };
         let session = self.known_session(&context)?;
         let request_id = serde_json::to_string(&context.id).unwrap_or_default();

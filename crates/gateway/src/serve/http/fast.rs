@@ -40,7 +40,9 @@ impl Front {
                 ));
             }
             Admitted::Starts => return None,
-            Admitted::UnknownTool => return Some(json(StatusCode::OK, call::unknown_tool(tool_call))),
+            Admitted::UnknownTool => {
+                return Some(json(StatusCode::OK, call::unknown_tool(&self.gateway, tool_call)));
+            }
         };
         let agrees = !self_contained || names_operation(headers, &arguments);
         if !agrees || !tool_call.plain || !self.fast_path {
