@@ -65,9 +65,11 @@ pub(crate) fn queries(folder: &Path) -> Result<Vec<String>> {
 }
 
 impl Captured {
-    /// A builder with all of them.
+    /// A builder with all of them beside the built-in workspace, as a gateway serves them.
     pub(crate) fn builder(&self) -> Builder {
-        Registry::builder("aqueduct").operations(self.operations.clone()).types(self.types.clone())
+        let (operations, types) = gateway::adapters::built_in();
+        let builder = Registry::builder("aqueduct").operations(operations).types(types);
+        builder.operations(self.operations.clone()).types(self.types.clone())
     }
 
     fn adopt(&mut self, tool: &ListedTool, server: &str, taken: &mut BTreeMap<String, usize>) {

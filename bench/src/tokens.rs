@@ -225,6 +225,7 @@ mod tests {
         let costs =
             Costs::of(&tokenizer, &captured::read(&folder).unwrap(), &captured::queries(&folder).unwrap());
         let costs = costs.unwrap();
+        assert!(costs.list <= 900.0, "tools/list: {}", costs.list);
         assert!(costs.searches.at(1.0) <= 400.0, "the longest search: {}", costs.searches.at(1.0));
         assert!(costs.details.at(0.5) <= 250.0, "the median description: {}", costs.details.at(0.5));
     }

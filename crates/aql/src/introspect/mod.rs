@@ -70,6 +70,11 @@ impl Prepared {
     }
 }
 
+/// The compact signature of an operation, as hits of a search begin with it.
+pub(crate) fn signature(registry: &Registry, operation: &Operation) -> String {
+    hit::of_operation(registry, operation)
+}
+
 /// Answers an introspect call whose parameters were validated.
 pub fn answer(registry: &Registry, params: &Map<String, Value>, session: &str) -> Result<Answer, Error> {
     let text = |key: &str| params.get(key).and_then(Value::as_str);

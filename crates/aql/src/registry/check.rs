@@ -130,6 +130,7 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
         decisions,
         by_name,
         types,
+        pinned: builder.pinned,
         tools: Vec::new(),
         introspection: introspect::Prepared::default(),
     };

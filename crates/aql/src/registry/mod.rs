@@ -64,6 +64,7 @@ pub struct Registry {
     pub(crate) decisions: Vec<Decision>,
     pub(crate) by_name: HashMap<OperationName, OperationId>,
     pub(crate) types: Types,
+    pub(crate) pinned: Vec<String>,
     pub(crate) tools: Vec<Tool>,
     pub(crate) introspection: introspect::Prepared,
 }
@@ -123,6 +124,11 @@ impl Registry {
     #[must_use]
     pub fn tools(&self) -> &[Tool] {
         &self.tools
+    }
+
+    /// The pinned names that no operation has which a caller may see.
+    pub fn pinned_in_vain(&self) -> impl Iterator<Item = &str> {
+        self.pinned.iter().map(String::as_str).filter(|name| self.visible_named(name).is_none())
     }
 
     /// The tool of that name, if one is listed.

@@ -263,3 +263,91 @@ fn an_operation_taken_for_a_tool_is_told_with_its_tool() {
     );
     assert_eq!(registry.unknown_tool("nowhere"), "Unknown tool: 'nowhere'");
 }
+
+fn servers(count: usize, operations_each: usize) -> Registry {
+    let mut builder = Registry::builder("many").operations(fixture::synthetic(5));
+    for server in 0..count {
+        let server = format!("server{server:02}");
+        for n in 0..operations_each {
+            let (category, name) = match n % 2 {
+                0 => (Category::Read, format!("{server}_get_thing_{n:03}")),
+                _ => (Category::Create, format!("{server}_create_thing_{n:03}")),
+            };
+            builder =
+                builder.operation(foreign(category, &server, &name, "A thing").param(text("id").required()));
+        }
+    }
+    builder.build().unwrap()
+}
+
+/// LREQ-MCP-01 LREQ-MCP-02
+#[test]
+fn descriptions_name_the_servers_behind_them_and_stay_short() {
+    let few = servers(2, 2);
+    let create = &few.tools()[0].description;
+    assert!(
+        create.contains("Supported operations: create_thing_0000; 2 of servers server00, server01\n"),
+        "{create}"
+    );
+    assert!(!few.tools()[3].description.contains("server0"), "no server removes anything");
+    for registry in [&few, &servers(40, 2), &servers(40, 50)] {
+        for tool in registry.tools() {
+            assert!(tool.description.contains("operation: \"introspect\""), "{}", tool.description);
+            assert!(tool.description.contains("Quick start: {\"operation\":"), "{}", tool.description);
+            assert!(tool.description.chars().count() < 480, "{}", tool.description);
+        }
+    }
+    let (some, many) = (servers(40, 2), servers(40, 50));
+    assert!(
+        some.tools()[1].description.contains("server00, server01, ")
+            && some.tools()[1].description.contains(" more\n")
+    );
+    for (some, many) in some.tools().iter().zip(many.tools()) {
+        let grown = many.description.len().abs_diff(some.description.len());
+        assert!(grown <= 8, "only numbers grow: {}\n{}", some.description, many.description);
+    }
+}
+
+/// LREQ-MCP-01
+#[test]
+fn the_call_that_a_description_shows_works() {
+    let adapter = Adapter::of(servers(3, 2).into());
+    let answer = adapter.call(
+        "mcp_aql_read",
+        json!({"operation": "introspect", "query": "operations", "search": "thing", "first": 1}),
+    );
+    assert_eq!(answer["success"], true, "{answer}");
+}
+
+#[test]
+fn pinned_operations_are_named_with_their_signatures() {
+    let names =
+        ["github_create_issue", "github_list_issues", "nowhere", "github_list_issues"].map(str::to_owned);
+    let registry = |mode| {
+        let operations = [
+            foreign(Category::Create, "github", "github_create_issue", "Create")
+                .param(text("title").required()),
+            foreign(Category::Read, "github", "github_list_issues", "List").param(text("state")),
+        ];
+        Registry::builder("many").mode(mode).operations(operations).pinned(names.to_vec()).build().unwrap()
+    };
+    let crude = registry(aql::profile::Mode::Semantic);
+    assert!(crude.tools()[0].description.contains("\nOften used: github_create_issue(title!)\n"));
+    assert!(crude.tools()[1].description.contains("\nOften used: github_list_issues(state)\n"));
+    assert!(!crude.tools()[2].description.contains("Often used"));
+    assert_eq!(crude.pinned_in_vain().collect::<Vec<_>>(), ["nowhere"]);
+    let single = registry(aql::profile::Mode::Single);
+    let both = "Often used: github_create_issue(title!); github_list_issues(state)\n";
+    assert!(single.tools()[0].description.contains(both), "{}", single.tools()[0].description);
+}
+
+/// However many are pinned, a description ends.
+#[test]
+fn a_page_of_pinned_operations_is_cut() {
+    let operations = fixture::synthetic(400);
+    let names = operations.iter().map(|operation| operation.name.clone()).collect();
+    let registry = Registry::builder("many").operations(operations).pinned(names).build().unwrap();
+    for tool in registry.tools() {
+        assert!(tool.description.chars().count() < 1300, "{}", tool.description);
+    }
+}
