@@ -1,11 +1,16 @@
 //! From a permitted call to whoever does the work.
 
-use std::{future::Future, panic::AssertUnwindSafe, pin::Pin, sync::Arc};
+use std::{
+    future::Future,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::{Arc, OnceLock},
+};
 
 use aql::{error::Error, query::Query, registry::Registry, response::Data, warning::Warning};
 use futures_util::FutureExt;
 
-use crate::{gate::Permitted, pipeline::Gateway, progress::Progress, session::Session};
+use crate::{gate::Permitted, pipeline::Gateway, progress::Progress, serve::Listed, session::Session};
 
 /// What a handler answers.
 #[derive(Debug)]
@@ -54,6 +59,8 @@ pub struct Surface {
     pub(crate) registry: Arc<Registry>,
     /// By the operation's place in the registry. `introspect` needs none: the registry answers it.
     pub(crate) handlers: Vec<Option<Arc<dyn Handler>>>,
+    /// The tool list as it is served, made when it is first asked for.
+    pub(crate) listed: OnceLock<Listed>,
 }
 
 impl Surface {

@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::hit::line;
 use self::view::Detail;
 pub use self::{definition::definition, hit::of_tool};
 use crate::{

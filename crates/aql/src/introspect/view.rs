@@ -8,6 +8,7 @@ use crate::{
     error::{Code, Error},
     operation::Operation,
     param::Param,
+    profile::Mode,
     query::{Style, params},
     registry::{CONFORMANCE, Registry, SPEC_VERSION},
     shared,
@@ -60,7 +61,7 @@ pub(super) fn protocol(registry: &Registry) -> String {
     let computes = |operation: &Operation| {
         operation.queried().is_some_and(|queried| !queried.collection().computed().is_empty())
     };
-    let protocol = json!({
+    let mut protocol = json!({
         "version": SPEC_VERSION,
         "conformance": CONFORMANCE,
         "mode": registry.mode().as_str(),
@@ -82,6 +83,13 @@ pub(super) fn protocol(registry: &Registry) -> String {
         "supports_etag": registry.supports_etag,
         "max_concurrent_requests": registry.max_concurrent_requests(),
     });
+    // The specification's modes are three and its schema closed, so this one is told as a capability.
+    if let (Value::Object(protocol), Mode::Discrete) = (&mut protocol, registry.mode()) {
+        protocol.remove("mode");
+        if let Some(Value::Object(capabilities)) = protocol.get_mut("capabilities") {
+            capabilities.insert("discrete_tools".to_owned(), true.into());
+        }
+    }
     let text = protocol.to_string();
     text.strip_suffix('}').unwrap_or(&text).to_owned()
 }

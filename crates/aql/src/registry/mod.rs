@@ -9,6 +9,8 @@ mod unknown;
 
 use std::{collections::HashMap, sync::Arc};
 
+use serde_json::{Map, Value};
+
 pub use self::{
     builder::{Builder, Concurrency},
     check::{Problem, Problems},
@@ -21,7 +23,7 @@ use crate::{
     operation::{Operation, OperationId},
     policy::Decision,
     profile::{Family, Mode, Profile},
-    request::Call,
+    request::{self, Call},
     tools::Tool,
     types::Types,
     validate::{self, Checked, Strictness},
@@ -78,6 +80,28 @@ pub enum Endpoint {
     Unified,
 }
 
+/// What a call of a tool is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    pub endpoint: Endpoint,
+    /// The operation that the tool is; then its arguments are the parameters.
+    pub operation: Option<OperationName>,
+}
+
+impl Address {
+    /// The arguments of a call as an endpoint takes them.
+    #[must_use]
+    pub fn arguments(&self, given: Map<String, Value>) -> Map<String, Value> {
+        match &self.operation {
+            None => given,
+            Some(name) => Map::from_iter([
+                (request::OPERATION.to_owned(), name.as_str().into()),
+                (request::PARAMS.to_owned(), Value::Object(given)),
+            ]),
+        }
+    }
+}
+
 impl Registry {
     #[must_use]
     pub fn builder(adapter: &str) -> Builder {
@@ -131,9 +155,24 @@ impl Registry {
         self.pinned.iter().map(String::as_str).filter(|name| self.visible_named(name).is_none())
     }
 
-    /// The tool of that name, if one is listed.
+    /// What a call of the tool of that name is for, if there is one.
+    #[must_use]
+    pub fn address(&self, tool: &str) -> Option<Address> {
+        if self.mode == Mode::Discrete {
+            let name = tool.strip_prefix(self.prefix.as_str())?;
+            // One that the rules deny is not listed, but its caller is told why.
+            let (name, _) = self.by_name.get_key_value(name)?;
+            return Some(Address { endpoint: Endpoint::Unified, operation: Some(name.clone()) });
+        }
+        self.endpoint(tool).map(|endpoint| Address { endpoint, operation: None })
+    }
+
+    /// The endpoint that a tool is, where tools are endpoints.
     #[must_use]
     pub fn endpoint(&self, tool: &str) -> Option<Endpoint> {
+        if self.mode == Mode::Discrete {
+            return None;
+        }
         self.tools.iter().find(|known| known.name == tool).map(|known| known.endpoint)
     }
 
@@ -195,6 +234,7 @@ impl Registry {
     pub fn tool_name(&self, operation: &Operation) -> String {
         let prefix = self.prefix.as_str();
         match self.mode {
+            Mode::Discrete => format!("{prefix}{}", operation.name()),
             Mode::Single => format!("{prefix}mcp_aql"),
             Mode::Semantic | Mode::All => format!("{prefix}mcp_aql_{}", self.family_name(operation)),
         }
@@ -271,7 +311,7 @@ pub struct Routed {
     registry: Arc<Registry>,
     id: OperationId,
     endpoint: Endpoint,
-    params: serde_json::Map<String, serde_json::Value>,
+    params: Map<String, Value>,
 }
 
 impl Routed {
@@ -306,7 +346,7 @@ pub struct ValidRequest {
     registry: Arc<Registry>,
     id: OperationId,
     endpoint: Endpoint,
-    params: serde_json::Map<String, serde_json::Value>,
+    params: Map<String, Value>,
     warnings: Vec<crate::warning::Warning>,
 }
 
@@ -327,7 +367,7 @@ impl ValidRequest {
     }
 
     #[must_use]
-    pub fn params(&self) -> &serde_json::Map<String, serde_json::Value> {
+    pub fn params(&self) -> &Map<String, Value> {
         &self.params
     }
 
@@ -337,13 +377,13 @@ impl ValidRequest {
     }
 
     /// Takes one parameter out, so that what is left is the handler's.
-    pub fn take_param(&mut self, name: &str) -> Option<serde_json::Value> {
+    pub fn take_param(&mut self, name: &str) -> Option<Value> {
         self.params.remove(name)
     }
 
     /// Takes all parameters out.
     #[must_use]
-    pub fn take_params(&mut self) -> serde_json::Map<String, serde_json::Value> {
+    pub fn take_params(&mut self) -> Map<String, Value> {
         std::mem::take(&mut self.params)
     }
 

@@ -1,7 +1,7 @@
 //! A call of an operation that nobody defined: what was probably meant, and through which tool it is called.
 
 use super::{Endpoint, Registry};
-use crate::{error::Error, operation::Operation, suggest};
+use crate::{error::Error, operation::Operation, profile::Mode, suggest};
 
 /// Operations that are told, at the most.
 const CLOSE_MAX: usize = 5;
@@ -77,9 +77,19 @@ fn close<'a>(registry: &'a Registry, name: &str) -> Close<'a> {
     Close { operations, meant }
 }
 
-/// What to say of a tool that is not listed. Some callers take an operation for one.
+/// What to say of a tool that is not listed. Some callers take an operation for one, or misspell one.
 pub(super) fn tool(registry: &Registry, name: &str) -> String {
     let unknown = format!("Unknown tool: '{name}'");
+    if registry.mode == Mode::Discrete {
+        let bare = name.strip_prefix(registry.prefix.as_str()).unwrap_or(name);
+        let close = close(registry, bare).operations;
+        let tools: Vec<String> = close.iter().map(|op| format!("'{}'", registry.tool_name(op))).collect();
+        return if tools.is_empty() {
+            unknown
+        } else {
+            format!("{unknown}. The closest are {}", tools.join(", "))
+        };
+    }
     match registry.visible_named(name) {
         Some((_, operation)) => format!(
             "{unknown}. It is an operation: call the tool '{}' with {{ operation: \"{name}\", params: {{ … }} }}",

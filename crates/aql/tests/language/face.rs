@@ -351,3 +351,47 @@ fn a_page_of_pinned_operations_is_cut() {
         assert!(tool.description.chars().count() < 1300, "{}", tool.description);
     }
 }
+
+/// Clients that search tools themselves get each operation as one.
+#[test]
+fn a_tool_of_its_own_has_the_schema_of_its_operation_and_only_its_types() {
+    let part = define::Type::object(
+        "Part",
+        "A part",
+        vec![text("size"), define::Param::new("inner", "Part", "In it")],
+    );
+    let other = define::Type::object("Other", "Not used", vec![text("size")]);
+    let create = foreign(Category::Create, "shop", "shop_create_order", "Create an order\nwith parts")
+        .param(text("title").required().length(1, 9))
+        .param(define::Param::new("parts", "Part[]", "Parts"));
+    let registry = Registry::builder("many")
+        .mode(aql::profile::Mode::Discrete)
+        .types([part, other])
+        .operation(create)
+        .build()
+        .unwrap();
+    let names: Vec<&str> = registry.tools().iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names, ["introspect", "shop_create_order"]);
+    let tool = &registry.tools()[1];
+    assert_eq!(tool.description, "Create an order\nwith parts", "the whole text: here is no second look");
+    assert_eq!(tool.input_schema["required"], json!(["title"]));
+    assert_eq!(tool.input_schema["properties"]["title"]["maxLength"], 9);
+    assert_eq!(object(tool.input_schema["$defs"].clone()).keys().collect::<Vec<_>>(), ["Part"]);
+    for control in ["fields", "filter", "sort", "first", "after", "aggregate"] {
+        assert!(tool.input_schema["properties"][control].is_object(), "{control}");
+    }
+    let validator = jsonschema::validator_for(&tool.input_schema).unwrap();
+    assert!(validator.is_valid(&json!({"title": "x", "parts": [{"inner": {"size": "s"}}], "first": 3})));
+    assert!(
+        !validator.is_valid(&json!({"parts": []}))
+            && !validator.is_valid(&json!({"title": "x", "colour": 1}))
+    );
+    let address = registry.address("shop_create_order").unwrap();
+    let arguments = address.arguments(object(json!({"operation": "introspect"})));
+    assert_eq!(
+        Value::Object(arguments),
+        json!({"operation": "shop_create_order", "params": {"operation": "introspect"}})
+    );
+    assert_eq!((registry.address("mcp_aql"), registry.endpoint("shop_create_order")), (None, None));
+    assert!(registry.unknown_tool("create_shop_order").contains("'shop_create_order'"));
+}

@@ -4,7 +4,7 @@ pub mod entities;
 pub mod executions;
 pub mod typed;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use aql::{define, registry::Problems, schema};
 
@@ -71,6 +71,6 @@ impl Operations {
         let registry = Arc::new(builder.operations(definitions).types(self.types).build()?);
         // `introspect` stands first in every registry and is answered by it.
         let handlers = std::iter::once(None).chain(handlers.into_iter().map(Some)).collect();
-        Ok(Surface { registry, handlers })
+        Ok(Surface { registry, handlers, listed: OnceLock::default() })
     }
 }

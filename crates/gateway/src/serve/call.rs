@@ -23,11 +23,14 @@ pub(crate) enum Admitted {
 pub(crate) fn admit(gateway: &Gateway, session: &Session, call: &ToolCall<'_>) -> Admitted {
     let surface = gateway.surface();
     let registry = surface.registry();
-    let Some(endpoint) = registry.endpoint(&call.tool) else { return Admitted::UnknownTool };
-    let Some(arguments) = call.arguments else { return Admitted::Call(endpoint, Map::new()) };
-    match scan::arguments(arguments.get().as_bytes(), registry.limits()) {
-        Ok(arguments) if tasks::may_start(registry, endpoint, &arguments) => Admitted::Starts,
-        Ok(arguments) => Admitted::Call(endpoint, arguments),
+    let Some(address) = registry.address(&call.tool) else { return Admitted::UnknownTool };
+    let arguments = match call.arguments {
+        None => Ok(Map::new()),
+        Some(arguments) => scan::arguments(arguments.get().as_bytes(), registry.limits()),
+    };
+    match arguments.map(|arguments| address.arguments(arguments)) {
+        Ok(arguments) if tasks::may_start(registry, address.endpoint, &arguments) => Admitted::Starts,
+        Ok(arguments) => Admitted::Call(address.endpoint, arguments),
         Err(error) => Admitted::Answer(Answer::failure(error, Some(session.id()))),
     }
 }

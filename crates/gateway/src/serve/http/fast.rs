@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aql::profile::Mode;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value};
@@ -44,7 +45,13 @@ impl Front {
                 return Some(json(StatusCode::OK, call::unknown_tool(&self.gateway, tool_call)));
             }
         };
-        let agrees = !self_contained || names_operation(headers, &arguments);
+        // A tool that is an operation has it in its name, which is no header of its own.
+        let discrete = self.gateway.surface().registry().mode() == Mode::Discrete;
+        let agrees = match (self_contained, discrete) {
+            (false, _) => true,
+            (true, false) => names_operation(headers, &arguments),
+            (true, true) => !headers.contains_key("mcp-param-operation"),
+        };
         if !agrees || !tool_call.plain || !self.fast_path {
             return None;
         }

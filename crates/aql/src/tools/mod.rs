@@ -1,4 +1,7 @@
-//! The tool list: a view over the registry that never changes size, and whose descriptions teach `introspect`.
+//! The tool list: a view over the registry that never changes size, and whose descriptions teach `introspect`. Only a
+//! client that searches tools itself is given every operation as one.
+
+mod discrete;
 
 use serde_json::{Value, json};
 
@@ -19,6 +22,7 @@ pub struct Tool {
     pub input_schema: Value,
     pub read_only: bool,
     pub destructive: bool,
+    /// Where a call of it goes.
     pub endpoint: Endpoint,
 }
 
@@ -50,6 +54,7 @@ pub(crate) fn list(registry: &Registry) -> Vec<Tool> {
         Mode::Semantic => families().collect(),
         Mode::Single => vec![unified_tool(registry)],
         Mode::All => families().chain([unified_tool(registry)]).collect(),
+        Mode::Discrete => discrete::list(registry),
     }
 }
 
