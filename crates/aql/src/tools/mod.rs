@@ -235,12 +235,11 @@ fn quick_start(members: &[&Operation]) -> Option<String> {
         let kept = !is_introspect(operation) && written.len() <= EXAMPLE_CHARS_MAX;
         kept.then(|| (example.params.is_empty(), written))
     };
-    let all = members.iter().filter_map(|operation| examples(operation));
+    let mut all = members.iter().filter_map(examples);
     // Among hundreds the shortest is as good as any that says how parameters are given.
     if members.iter().any(|operation| operation.server().is_some()) {
         return all.min_by_key(|(bare, written)| (*bare, written.len())).map(|(_, written)| written);
     }
-    let mut all = all;
     all.next().map(|(_, written)| written)
 }
 
