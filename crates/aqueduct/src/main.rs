@@ -51,7 +51,7 @@ pub(crate) struct Configuration {
     /// Data directory [default: the user's data directory]
     #[arg(long, value_name = "DIR")]
     data: Option<std::path::PathBuf>,
-    /// Endpoint mode: semantic, single or all
+    /// Endpoint mode: semantic, single, all or discrete
     #[arg(long)]
     mode: Option<String>,
     /// Endpoint profile: crude, discover or one of the configuration's own

@@ -14,6 +14,7 @@ mod commands;
 mod conformance;
 mod crash;
 mod differential;
+mod discrete;
 mod documents;
 mod encoding;
 mod entities;

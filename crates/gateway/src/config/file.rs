@@ -99,8 +99,9 @@ pub(super) struct Server {
     #[schemars(extend("default" = super::address::HTTP_DEFAULT.to_string()))]
     pub(super) http: Option<Text>,
     /// How many tools are shown: one for each family of the profile (`semantic`), one for everything (`single`), or
-    /// both (`all`). `crude` means `semantic` with the profile `crude`.
-    #[schemars(extend("default" = "semantic", "enum" = ["semantic", "single", "all", "crude"]))]
+    /// both (`all`). `crude` means `semantic` with the profile `crude`. `discrete` gives every operation a tool of its
+    /// own, for clients that search tools themselves.
+    #[schemars(extend("default" = "semantic", "enum" = ["semantic", "single", "all", "crude", "discrete"]))]
     pub(super) mode: Option<Text>,
     /// The profile in use: `crude`, `discover`, or one of your own under `[profile.NAME]`.
     #[schemars(extend("default" = "crude"))]

@@ -139,7 +139,7 @@ impl Reader {
                 };
                 self.start_work(work);
             }
-            Admitted::UnknownTool => end_line(replies, &call::unknown_tool(tool_call)),
+            Admitted::UnknownTool => end_line(replies, &call::unknown_tool(&connection.gateway, tool_call)),
             Admitted::Call(..) | Admitted::Starts => self.request(&tool_call.id, opens, line, replies),
         }
     }
