@@ -116,6 +116,14 @@ impl Out for Answer {
         self.deliver("200 OK", bytes.strip_suffix(b"\n").unwrap_or(bytes));
     }
 
+    fn pour(&self, bytes: &[u8]) {
+        if !self.begun.load(Ordering::SeqCst) {
+            self.begin_stream();
+            self.write(b"data: ");
+        }
+        self.write(bytes);
+    }
+
     fn is_closed(&self) -> bool {
         let mut byte = [0];
         self.stream.set_nonblocking(true).unwrap();

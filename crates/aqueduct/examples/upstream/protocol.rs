@@ -12,7 +12,10 @@ use crate::{state::State, tools};
 /// Where answers go.
 pub(crate) trait Out: Send + Sync {
     fn send(&self, message: &Value);
+    /// A message as bytes.
     fn raw(&self, bytes: &[u8]);
+    /// Bytes of a message that has no end.
+    fn pour(&self, bytes: &[u8]);
     /// Whether nobody waits any more.
     fn is_closed(&self) -> bool;
 }

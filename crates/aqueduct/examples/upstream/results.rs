@@ -106,7 +106,7 @@ pub(crate) fn hostile(kind: &str, id: &Value, out: &dyn Out) {
         "long_line" => {
             let chunk = vec![b'x'; 1024 * 1024];
             for _ in 0..100 {
-                out.raw(&chunk);
+                out.pour(&chunk);
             }
         }
         "duplicate_keys" => {

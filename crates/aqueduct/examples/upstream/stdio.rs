@@ -37,6 +37,10 @@ impl Out for Stdout {
         let _ = out.write_all(bytes).and_then(|()| out.flush());
     }
 
+    fn pour(&self, bytes: &[u8]) {
+        self.raw(bytes);
+    }
+
     fn is_closed(&self) -> bool {
         false
     }

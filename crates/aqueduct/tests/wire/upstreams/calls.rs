@@ -81,6 +81,7 @@ fn progress_reaches_the_client_with_the_servers_own_numbers() {
         let (place, _remotes, names) = everywhere("");
         let mut client = place.connect(wire);
         for name in &names {
+            echoes(&mut client, name);
             let arguments =
                 json!({"operation": format!("{name}_progress"), "params": {"steps": 3, "milliseconds": 100}});
             let asked =

@@ -121,13 +121,20 @@ fn a_server_that_was_renewed_since_is_reached_in_its_new_era() {
     }
 }
 
-/// Older servers do not know `server/discover`: some say nothing to it, some end.
+/// Older servers do not know `server/discover`: some say nothing to it, some end. Others only need long to start, and
+/// hear both questions at once.
 #[test]
 fn a_server_that_takes_the_first_question_badly_is_reached_all_the_same() {
-    for flags in [["--silent", "server/discover"], ["--dies-on", "server/discover"]] {
-        let place = Place::new().stdio("one", &[&["--era", "initialize"], &flags[..]].concat(), "");
-        let mut client = place.client();
-        echoes(&mut client, "one");
-        assert!(place.starts("one").len() <= 2, "{flags:?}: {:?}", place.starts("one"));
+    for (era, flags) in [
+        ("initialize", ["--silent", "server/discover"]),
+        ("initialize", ["--dies-on", "server/discover"]),
+        ("initialize", ["--slow-start", "4000"]),
+        ("discover", ["--slow-start", "4000"]),
+        ("both", ["--slow-start", "4000"]),
+    ] {
+        let place = Place::new().stdio("one", &[&["--era", era], &flags[..]].concat(), "");
+        place.learn(&["one"]);
+        assert!(place.starts("one").len() <= 2, "{era} {flags:?}: {:?}", place.starts("one"));
+        echoes(&mut place.client(), "one");
     }
 }

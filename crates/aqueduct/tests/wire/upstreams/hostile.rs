@@ -84,13 +84,32 @@ fn a_message_without_end_ends_its_server_and_nothing_else() {
     let place = place.stdio("process", &[], "").http("remote", &remote.url, "").stdio("other", &[], "");
     let mut client = place.client();
     echoes(&mut client, "other");
-    let error = refused(&mut client, "process_hostile", json!({"kind": "long_line"}));
-    assert_eq!(error["code"], "INTERNAL_UNAVAILABLE", "{error}");
-    assert!(error["details"]["upstream_error"]["message"].as_str().unwrap().contains("more than"), "{error}");
-    echoes(&mut client, "other");
-    wait_until("it is started again", || {
-        (call(&mut client, "process_echo", json!({"text": "x"}))["success"] == true).then_some(())
-    });
+    for server in ["process", "remote"] {
+        let error = refused(&mut client, &format!("{server}_hostile"), json!({"kind": "long_line"}));
+        assert_eq!(error["code"], "INTERNAL_UNAVAILABLE", "{error}");
+        let why = error["details"]["upstream_error"]["message"].as_str().unwrap();
+        assert!(why.contains("more than"), "{error}");
+        echoes(&mut client, "other");
+        wait_until("it is used again", || {
+            let answer = call(&mut client, &format!("{server}_echo"), json!({"text": "x"}));
+            (answer["success"] == true).then_some(())
+        });
+    }
+}
+
+/// A server that announces changes without end is listened to, but not at its pace.
+#[test]
+fn many_announcements_cost_few_looks() {
+    let place = Place::new().stdio("one", &[], "");
+    let mut client = place.client();
+    echoes(&mut client, "one");
+    let calls: Vec<u64> = (0..300).map(|_| super::begin(&mut client, "one_announce", json!({}))).collect();
+    for id in calls {
+        assert_eq!(super::finish(&mut client, id)["data"], "announced");
+    }
+    echoes(&mut client, "one");
+    let looks = place.count("one", |event| event["method"] == "tools/list");
+    assert!(looks < 100, "{looks} looks for 300 announcements");
 }
 
 /// A list without end is no list.

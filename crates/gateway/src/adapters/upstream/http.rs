@@ -1,7 +1,10 @@
 //! An upstream that is reached by streamable HTTP. A request is a POST, its answer JSON or a stream of messages.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -296,17 +299,24 @@ fn content_type(response: &reqwest::Response) -> String {
 
 /// Reads a stream of messages until its end, or until the request with that id is answered.
 async fn stream(response: reqwest::Response, peer: &Arc<Peer>, until: Option<u64>) -> Result<(), Failure> {
-    let mut events = SseStream::from_bytes_stream(response.bytes_stream());
+    // What came since the last message: one without end must not fill the memory.
+    let pending = AtomicUsize::new(0);
+    let counted = response.bytes_stream().map(|chunk| {
+        let chunk = chunk.map_err(std::io::Error::other)?;
+        match pending.fetch_add(chunk.len(), Ordering::Relaxed) + chunk.len() {
+            0..=MESSAGE_BYTES_MAX => Ok(chunk),
+            _ => Err(std::io::Error::from(std::io::ErrorKind::FileTooLarge)),
+        }
+    });
+    let mut events = SseStream::from_bytes_stream(counted);
     while let Some(event) = events.next().await {
+        if pending.swap(0, Ordering::Relaxed) > MESSAGE_BYTES_MAX {
+            return Err(too_long());
+        }
         let Ok(event) = event else {
             return Err(Failure::Unreachable("its stream of messages broke off".to_owned()));
         };
         let Some(data) = event.data.filter(|data| !data.is_empty()) else { continue };
-        if data.len() > MESSAGE_BYTES_MAX {
-            return Err(Failure::Unreachable(format!(
-                "it sent a message of more than {MESSAGE_BYTES_MAX} bytes"
-            )));
-        }
         let message = Bytes::from(data);
         peer.receive(&message);
         if until.is_some_and(|id| answers(&message, id)) {
@@ -320,9 +330,11 @@ fn answers(message: &[u8], id: u64) -> bool {
     super::wire::Message::read(message).is_some_and(|message| message.answers() == Some(id))
 }
 
+fn too_long() -> Failure {
+    Failure::Unreachable(format!("it sent a message of more than {MESSAGE_BYTES_MAX} bytes"))
+}
+
 async fn whole(response: reqwest::Response) -> Result<Bytes, Failure> {
-    let too_long =
-        || Failure::Unreachable(format!("it sent a message of more than {MESSAGE_BYTES_MAX} bytes"));
     if response.content_length().is_some_and(|length| length > MESSAGE_BYTES_MAX as u64) {
         return Err(too_long());
     }
