@@ -102,6 +102,7 @@ fn builder(config: &Checked) -> Builder {
         .mode(config.server.mode)
         .profile(config.server.profile.clone())
         .prefix(config.server.prefix.clone())
+        .pinned(config.server.pinned.clone())
         .limits(config.limits)
         .strictness(config.server.strictness)
         .policy(config.policy.clone())

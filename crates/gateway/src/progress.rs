@@ -108,6 +108,11 @@ impl Progress {
         }
     }
 
+    /// The reports of another server that nobody was told of yet.
+    pub(crate) fn take_relayed(&self) -> Vec<Relayed> {
+        self.lock().relayed.drain(..).collect()
+    }
+
     /// Whether what is told comes from another server.
     pub(crate) fn is_relayed(&self) -> bool {
         self.lock().relays

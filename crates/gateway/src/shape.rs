@@ -70,7 +70,7 @@ impl CallKey {
 struct Returned {
     collection: Collection,
     key: CursorKey,
-    /// All parameters, as the caller gave them.
+    /// The controls, as the caller gave them.
     params: Map<String, Value>,
     /// What the list depends on: the operation and its parameters without the controls.
     call: String,
@@ -122,7 +122,10 @@ impl Shaping {
         {
             return Err(error);
         }
-        let params = permitted.params().clone();
+        // What else the call says is in its key, and the list itself in the cursor.
+        let asks = |name: &str| permitted.operation().is_control(name) || name == shared::FIELDS;
+        let given = permitted.params().iter().filter(|(name, _)| asks(name));
+        let params = given.map(|(name, value)| (name.clone(), value.clone())).collect();
         let controlled = take_controls(permitted);
         let call = CallKey::of(permitted).name();
         Ok(Asked::Returned(Box::new(Returned { collection, key: key.clone(), params, call, controlled })))

@@ -141,6 +141,8 @@ impl ServerHandler for Handler {
         let telling = tell(&context, progress.clone());
         tokio::select! {
             answer = work => {
+                // What the other server reported last must not come after its result, or not at all.
+                tell_rest(&context, &progress).await;
                 if let Some(execution) = progress.execution().filter(|_| takes_task) {
                     return Ok(CallToolResponse::Task(tasks::created(&execution)));
                 }
@@ -252,6 +254,14 @@ async fn tell(context: &RequestContext<RoleServer>, progress: Progress) {
             }
         };
         // A caller that cannot be told still gets its answer.
+        let _ = context.peer.notify_progress(notification(token.clone(), told)).await;
+    }
+}
+
+/// Tells what was reported and not told yet.
+async fn tell_rest(context: &RequestContext<RoleServer>, progress: &Progress) {
+    let Some(token) = context.meta.get_progress_token() else { return };
+    for told in progress.take_relayed() {
         let _ = context.peer.notify_progress(notification(token.clone(), told)).await;
     }
 }
