@@ -72,7 +72,7 @@ pub(crate) fn serve(state: &Arc<State>) {
         std::thread::spawn(move || protocol::handle(&state, &message, &from, &*out));
     }
     state.note("input closed", json!({"pid": std::process::id()}));
-    while state.flags.stubborn {
-        std::thread::sleep(Duration::from_secs(1));
+    if state.flags.stubborn {
+        std::thread::sleep(Duration::from_secs(3600));
     }
 }

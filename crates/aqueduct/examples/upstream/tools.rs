@@ -30,8 +30,11 @@ pub(crate) struct Call<'a> {
     pub(crate) cancelled: &'a AtomicBool,
 }
 
-/// Names, descriptions and parameters. A parameter that begins with `?` may be left out.
-const TOOLS: [(&str, &str, &[(&str, &str)]); 23] = [
+/// A parameter's name and type. One that begins with `?` may be left out.
+type Parameter = (&'static str, &'static str);
+
+/// Names, descriptions and parameters.
+const TOOLS: [(&str, &str, &[Parameter]); 23] = [
     ("echo", "Say a text back.", &[("text", "string")]),
     ("sleep", "Wait, then answer.", &[("milliseconds", "integer")]),
     ("fail", "Fail with a text.", &[("text", "string")]),

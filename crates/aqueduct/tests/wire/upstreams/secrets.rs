@@ -89,7 +89,6 @@ fn secrets_are_neither_in_answers_nor_in_logs_nor_in_what_is_kept() {
         echoes(&mut client, "process");
         echoes(&mut client, "remote");
         wait_until("both are kept", || Some((place.catalogue("process")?, place.catalogue("remote")?)));
-        let words = format!("cannot log in with {} and {}", SECRETS[0].1, SECRETS[1].1);
         let mut answers: Vec<Value> = vec![call(&mut client, "process_die", json!({"words": "disk full"}))];
         fs::write(&wanted, "another").unwrap();
         answers.push(refused(&mut client, "remote_echo", json!({"text": "x"})));
@@ -97,7 +96,6 @@ fn secrets_are_neither_in_answers_nor_in_logs_nor_in_what_is_kept() {
         for answer in &answers {
             holds_none("an answer", &answer.to_string());
         }
-        drop(words);
         let log = stderr(&client);
         assert!(log.contains("DEBUG"), "nothing is logged: {log}");
         holds_none(&format!("the log over {wire:?}"), &log);

@@ -397,7 +397,7 @@ fn header_value(value: &str) -> Option<HeaderValue> {
     let plain = value.bytes().all(|byte| (0x20..=0x7e).contains(&byte))
         && !value.starts_with(' ')
         && !value.ends_with(' ')
-        && !(value.starts_with("=?base64?") && value.ends_with("?="));
+        && (!value.starts_with("=?base64?") || !value.ends_with("?="));
     if plain {
         return HeaderValue::from_str(value).ok();
     }
