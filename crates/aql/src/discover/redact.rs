@@ -183,7 +183,10 @@ pub(super) fn scrub(value: &mut Value, secrets: &[&str]) -> bool {
     match value {
         Value::String(said) => scrub_text(said, secrets),
         Value::Array(entries) => {
-            entries.iter_mut().fold(false, |found, entry| scrub(entry, secrets) || found)
+            let mut found = false;
+            // Every one of them, not only the first.
+            entries.iter_mut().for_each(|entry| found |= scrub(entry, secrets));
+            found
         }
         Value::Object(object) => {
             let mut found = false;
@@ -196,7 +199,8 @@ pub(super) fn scrub(value: &mut Value, secrets: &[&str]) -> bool {
                     object.insert(clean, value);
                 }
             }
-            object.values_mut().fold(found, |found, value| scrub(value, secrets) || found)
+            object.values_mut().for_each(|value| found |= scrub(value, secrets));
+            found
         }
         _ => false,
     }
