@@ -30,6 +30,8 @@ enum Command {
     Call(commands::call::Arguments),
     /// Check the configuration and the operations, and say what could be better
     Check(commands::check::Arguments),
+    /// Take over the servers that MCP clients have configured, or undo that
+    Init(commands::init::Arguments),
     /// Judge the tools of other servers: what they do, how dangerous that is, and why
     Classify(commands::classify::Arguments),
     /// Print a completion script for a shell
@@ -110,6 +112,7 @@ fn main() -> ExitCode {
         Command::Describe(arguments) => commands::describe::run(&arguments),
         Command::Call(arguments) => commands::call::run(arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
+        Command::Init(arguments) => commands::init::run(&arguments),
         Command::Classify(arguments) => commands::classify::run(&arguments),
         Command::Completions(arguments) => commands::completions::run::<Cli>(&arguments),
     };

@@ -1,17 +1,19 @@
 //! The runtime of Aqueduct: everything around the pure language of `aql`.
 //!
 //! [`pipeline`] is the one way a call takes; [`serve`] brings calls in over MCP; [`gate`] decides, [`dispatch`] hands
-//! on, [`adapters`] do the work; [`store`] keeps what must last.
+//! on, [`adapters`] do the work; [`store`] keeps what must last. [`import`] takes over what MCP clients have configured.
 
 pub use aql;
 
 pub mod adapters;
 pub mod app;
+pub mod client;
 pub mod config;
 pub mod dispatch;
 pub mod executions;
 mod failpoint;
 pub mod gate;
+pub mod import;
 pub mod library;
 pub mod pipeline;
 pub mod progress;

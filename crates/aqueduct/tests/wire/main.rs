@@ -22,6 +22,7 @@ mod finding;
 mod harness;
 mod hostile;
 mod http;
+mod init;
 mod introspection;
 mod modes;
 mod queries;

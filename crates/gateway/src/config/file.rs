@@ -22,7 +22,7 @@ pub(crate) struct Placed<T>(Spanned<T>);
 
 impl<T> Placed<T> {
     /// For values that did not come from TOML.
-    pub(super) fn new(span: Range<usize>, value: T) -> Self {
+    pub(crate) fn new(span: Range<usize>, value: T) -> Self {
         Self(Spanned::new(span, value))
     }
 
@@ -30,7 +30,7 @@ impl<T> Placed<T> {
         self.0.get_ref()
     }
 
-    pub(super) fn span(&self) -> Range<usize> {
+    pub(crate) fn span(&self) -> Range<usize> {
         self.0.span()
     }
 }

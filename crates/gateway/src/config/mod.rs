@@ -51,3 +51,10 @@ pub use self::{
     secret::Secret,
     upstream::{Bearer, Definitions, Link, ToolRules, Upstream},
 };
+pub(crate) use self::{
+    clients::same,
+    file::{Hidden, Text},
+    paths::data as data_directory,
+    upstream::{check_form, normal as upstream_name},
+    variables::{Piece, pieces},
+};

@@ -5,9 +5,11 @@ pub mod catalogue;
 mod error;
 mod http;
 mod keep;
+pub mod offers;
 mod open;
 mod peer;
 mod process;
+mod relay;
 mod result;
 mod server;
 mod slot;
@@ -25,6 +27,7 @@ use aql::{
     registry::{Builder, Problems},
     trust::TrustLevel,
 };
+use arc_swap::ArcSwap;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -33,6 +36,7 @@ pub use self::open::{Era, Identity};
 use self::{
     call::ToolCall,
     catalogue::{Catalogues, Kept},
+    offers::Offers,
     server::{Notice, Upstream},
 };
 use super::Operations;
@@ -45,6 +49,8 @@ pub struct Upstreams {
     /// What is served without any upstream.
     own: Operations,
     builder: Builder,
+    /// What is offered besides tools.
+    offers: ArcSwap<Offers>,
     notices: Mutex<Option<mpsc::UnboundedReceiver<Notice>>>,
     stopping: CancellationToken,
 }
@@ -65,6 +71,7 @@ impl Upstreams {
             catalogues,
             own,
             builder,
+            offers: ArcSwap::default(),
             notices: Mutex::new(Some(heard)),
             stopping: CancellationToken::new(),
         })
@@ -75,12 +82,20 @@ impl Upstreams {
         let mut operations = self.own.clone();
         let own = operations.operations.iter().map(|(operation, _)| operation);
         let mut taken = Taken::default().with(own, &operations.types);
+        let mut offers = Offers::default();
         for upstream in &self.all {
             if let Some(kept) = self.catalogues.load(&upstream.settings) {
                 add(&mut operations, &mut taken, upstream, &kept);
+                offers.add(upstream, &kept);
             }
         }
+        self.offers.store(Arc::new(offers));
         operations.publish(self.builder.clone())
+    }
+
+    #[must_use]
+    pub fn are_any(&self) -> bool {
+        !self.all.is_empty()
     }
 
     /// Whether all of them were asked before what they offer.
@@ -125,7 +140,8 @@ fn add(operations: &mut Operations, taken: &mut Taken, upstream: &Arc<Upstream>,
     for operation in adopted.operations {
         let changed = pinned.iter().find(|tool| tool.name() == operation.tool && tool.offered.is_some());
         let held = changed.map(|tool| call::held(&settings.name, tool.name(), &tool.changes()));
-        let call = ToolCall::new(Arc::clone(upstream), &operation.tool, operation.wiring, held);
+        let Some(tool) = tools.iter().find(|tool| tool.name == operation.tool) else { continue };
+        let call = ToolCall::new(Arc::clone(upstream), tool, operation.wiring, held);
         operations.add(operation.definition, call);
     }
     operations.add_types(adopted.types);
