@@ -3,6 +3,7 @@
 mod call;
 pub mod catalogue;
 mod error;
+mod file;
 mod http;
 mod keep;
 pub mod offers;
@@ -13,6 +14,7 @@ mod relay;
 mod result;
 mod server;
 mod slot;
+mod visit;
 mod wire;
 
 use std::{
@@ -32,12 +34,15 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-pub use self::open::{Era, Identity};
 use self::{
     call::ToolCall,
     catalogue::{Catalogues, Kept},
     offers::Offers,
     server::{Notice, Upstream},
+};
+pub use self::{
+    open::{Era, Identity},
+    visit::{Visit, accept, pinned, visit},
 };
 use super::Operations;
 use crate::{config, dispatch::Surface, pipeline::Gateway};
@@ -85,8 +90,11 @@ impl Upstreams {
         let mut offers = Offers::default();
         for upstream in &self.all {
             if let Some(kept) = self.catalogues.load(&upstream.settings) {
-                add(&mut operations, &mut taken, upstream, &kept);
+                add(&mut operations, &mut taken, upstream, &kept)?;
                 offers.add(upstream, &kept);
+            } else if let Some(file) = &upstream.settings.adapter {
+                // A mistake in it is told now, not when the server has answered.
+                file::read(file, upstream.name())?;
             }
         }
         self.offers.store(Arc::new(offers));
@@ -121,7 +129,12 @@ impl Upstreams {
 }
 
 /// Adds what an upstream offers.
-fn add(operations: &mut Operations, taken: &mut Taken, upstream: &Arc<Upstream>, kept: &Kept) {
+fn add(
+    operations: &mut Operations,
+    taken: &mut Taken,
+    upstream: &Arc<Upstream>,
+    kept: &Kept,
+) -> Result<(), Problems> {
     let settings = &upstream.settings;
     let offered = kept.tools.iter().filter(|tool| !tool.gone && settings.tools.allows(tool.name()));
     let (pinned, tools): (Vec<_>, Vec<ListedTool>) =
@@ -136,7 +149,10 @@ fn add(operations: &mut Operations, taken: &mut Taken, upstream: &Arc<Upstream>,
         },
         overrides: &settings.overrides,
     };
-    let adopted = adopt::adopt(&tools, &options, taken);
+    let adopted = match &settings.adapter {
+        Some(file) => file::adopt(file, &tools, &options, taken)?,
+        None => adopt::adopt(&tools, &options, taken),
+    };
     for operation in adopted.operations {
         let changed = pinned.iter().find(|tool| tool.name() == operation.tool && tool.offered.is_some());
         let held = changed.map(|tool| call::held(&settings.name, tool.name(), &tool.changes()));
@@ -145,6 +161,7 @@ fn add(operations: &mut Operations, taken: &mut Taken, upstream: &Arc<Upstream>,
         operations.add(operation.definition, call);
     }
     operations.add_types(adopted.types);
+    Ok(())
 }
 
 fn read(definition: &Value) -> Option<ListedTool> {
