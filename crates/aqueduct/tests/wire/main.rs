@@ -14,6 +14,7 @@ mod commands;
 mod conformance;
 mod crash;
 mod differential;
+mod discovery;
 mod documents;
 mod encoding;
 mod entities;
