@@ -26,6 +26,7 @@ pub mod category;
 pub mod classify;
 pub mod danger;
 pub mod define;
+pub mod discover;
 pub mod drift;
 pub mod error;
 pub mod execution;

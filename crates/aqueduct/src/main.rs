@@ -36,6 +36,10 @@ enum Command {
     Check(commands::check::Arguments),
     /// Take over the servers that MCP clients have configured, or undo that
     Init(commands::init::Arguments),
+    /// Capture what another server offers as a bundle, or see what has changed there
+    Discover(commands::discover::Arguments),
+    /// Make an adapter file of a bundle
+    Adapt(commands::adapt::Arguments),
     /// Judge the tools of other servers: what they do, how dangerous that is, and why
     Classify(commands::classify::Arguments),
     /// Print a completion script for a shell
@@ -117,6 +121,8 @@ fn main() -> ExitCode {
         Command::Call(arguments) => commands::call::run(arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Init(arguments) => commands::init::run(&arguments),
+        Command::Discover(arguments) => commands::discover::run(&arguments),
+        Command::Adapt(arguments) => commands::adapt::run(&arguments),
         Command::Classify(arguments) => commands::classify::run(&arguments),
         Command::Completions(arguments) => commands::completions::run::<Cli>(&arguments),
     };

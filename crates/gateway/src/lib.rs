@@ -1,7 +1,7 @@
 //! The runtime of Aqueduct: everything around the pure language of `aql`.
 //!
 //! [`pipeline`] is the one way a call takes; [`serve`] brings calls in over MCP; [`gate`] decides, [`dispatch`] hands
-//! on, [`adapters`] do the work; [`store`] keeps what must last. [`import`] takes over what MCP clients have configured.
+//! on, [`adapters`] do the work; [`store`] keeps what must last. [`discover`] captures other servers, [`import`] takes over what MCP clients have configured.
 
 pub use aql;
 
@@ -9,6 +9,7 @@ pub mod adapters;
 pub mod app;
 pub mod client;
 pub mod config;
+pub mod discover;
 pub mod dispatch;
 pub mod executions;
 mod failpoint;

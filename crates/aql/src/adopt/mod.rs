@@ -23,6 +23,10 @@ pub use self::{
     warning::{Code, Severity, Warning},
     wiring::Wiring,
 };
+pub(crate) use self::{
+    names::{is_secret as is_secret_name, operation as operation_name},
+    tool::{RESERVED_PARAMS, empty_input},
+};
 pub(crate) use crate::classify::words_of_name;
 use crate::{classify, define, listed::ListedTool};
 

@@ -38,21 +38,26 @@ impl Taken {
         self
     }
 
+    /// Gives an operation's name back, for one that gets another.
+    pub(crate) fn release_operation(&mut self, name: &str) {
+        self.operations.remove(name);
+    }
+
     /// The wanted name if it is free, else the first with a number that is.
-    pub(super) fn operation(&mut self, wanted: &str) -> String {
+    pub(crate) fn operation(&mut self, wanted: &str) -> String {
         let name = unique(wanted, "_", |name| self.operations.contains(name));
         self.operations.insert(name.clone());
         name
     }
 
-    pub(super) fn type_name(&mut self, wanted: &str) -> String {
+    pub(crate) fn type_name(&mut self, wanted: &str) -> String {
         let name = unique(wanted, "", |name| self.types.contains(name));
         self.types.insert(name.clone());
         name
     }
 
     /// Gives a type's name back that was not needed.
-    pub(super) fn release_type(&mut self, name: &str) {
+    pub(crate) fn release_type(&mut self, name: &str) {
         self.types.remove(name);
     }
 }
@@ -93,7 +98,7 @@ fn cut(name: &str) -> &str {
 }
 
 /// An operation's name: the prefix as given where it is one, and the tool's.
-pub(super) fn operation(prefix: &str, tool: &str) -> String {
+pub(crate) fn operation(prefix: &str, tool: &str) -> String {
     let tool = snake_case(tool, "tool");
     let whole = match prefix.parse::<crate::name::ToolPrefix>() {
         Ok(prefix) => format!("{}{tool}", prefix.as_str()),
@@ -147,7 +152,7 @@ pub(super) fn of_properties<'a>(
 }
 
 /// Whether a parameter of this name holds a secret.
-pub(super) fn is_secret(name: &str) -> bool {
+pub(crate) fn is_secret(name: &str) -> bool {
     const ALONE: [&str; 12] = [
         "password",
         "passwd",

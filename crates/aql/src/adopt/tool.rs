@@ -26,7 +26,8 @@ use crate::{
 };
 
 /// Names that mean something else wherever parameters stand.
-const RESERVED_PARAMS: [&str; 4] = ["operation", "operations", "params", shared::CONFIRMATION_TOKEN];
+pub(crate) const RESERVED_PARAMS: [&str; 4] =
+    ["operation", "operations", "params", shared::CONFIRMATION_TOKEN];
 /// Where arguments of any name go, if the upstream takes such.
 const OTHERS: &str = "additional_params";
 const INPUT_SCHEMA: &str = "inputSchema";
@@ -186,12 +187,16 @@ fn others(params: &[Param]) -> define::Param {
 fn input(within: Vec<&Param>, type_name: &str, tool: &ListedTool, types: &mut Types<'_>) -> define::Param {
     let fields: Vec<define::Param> = within.into_iter().map(|param| param.definition.clone()).collect();
     if fields.is_empty() {
-        return define::Param::new(shared::INPUT, "object", "Nothing to give here: an empty object")
-            .required();
+        return empty_input();
     }
     let name = types.reserve(&names::pascal_case(&[type_name, "input"]));
     let name = types.declare(name, &format!("What '{}' takes as input", tool.name), fields);
     define::Param::new(shared::INPUT, &name, "What to change").required()
+}
+
+/// An `input` that holds nothing.
+pub(crate) fn empty_input() -> define::Param {
+    define::Param::new(shared::INPUT, "object", "Nothing to give here: an empty object").required()
 }
 
 fn returns(

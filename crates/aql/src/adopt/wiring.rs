@@ -82,6 +82,19 @@ impl Wiring {
         }
     }
 
+    /// Lets a parameter go by another name from now on.
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
+        if self.nodes.is_empty() {
+            self.nodes.push(Node::default());
+        }
+        if let Some(root) = self.nodes.first_mut() {
+            let same = || Field { original: from.to_owned(), inner: Inner::default() };
+            let field = root.fields.remove(from).unwrap_or_else(same);
+            root.fields.insert(to.to_owned(), field);
+            self.is_plain = false;
+        }
+    }
+
     /// Whether arguments are the parameters as they are: nothing renamed, nothing fixed, no `input`.
     #[must_use]
     pub fn is_plain(&self) -> bool {

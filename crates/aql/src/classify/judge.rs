@@ -357,6 +357,15 @@ impl Draft {
             _ => {}
         }
         match claims.destructive_hint {
+            // Neither reading nor adding destroys anything, so it must be something else.
+            Some(true) if matches!(self.category, Category::Read | Category::Create) => {
+                self.note("annotations", "destructiveHint is true".to_owned());
+                if self.category == Category::Read {
+                    self.reasons.push("it seems to read, but its server calls it destructive".to_owned());
+                    self.percent = self.percent.min(60);
+                }
+                (self.category, self.danger) = (Category::Execute, self.danger.max(DangerLevel::Destructive));
+            }
             Some(true) if self.category.is_mutating() => {
                 self.at_least(DangerLevel::Destructive, "annotations", "destructiveHint is true".to_owned());
             }

@@ -17,7 +17,7 @@ pub(crate) use self::words::of_name as words_of_name;
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     category::Category,
@@ -52,7 +52,7 @@ pub struct Override {
 pub struct Overrides(pub BTreeMap<String, Override>);
 
 /// Where a field comes from: the four classes of discovery bundles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Provenance {
     DirectSourceMetadata,

@@ -3,13 +3,13 @@
 use serde_json::Map;
 
 use super::{
-    Choice, Evidence, Facts, Judgement, Operation, Override, Overrides, Provenance,
+    Choice, Evidence, Facts, Judgement, Operation, Override, Overrides, Provenance, Trust,
     description::heaviest,
     judge, name,
     parameters::{self, Chooser},
     patterns, words,
 };
-use crate::{category::Category, listed::Annotations};
+use crate::{category::Category, danger::DangerLevel, listed::Annotations};
 
 /// More values than this are data, not deeds.
 const VALUES_MAX: usize = 64;
@@ -53,6 +53,7 @@ fn of_value(facts: &Facts<'_>, value: &str, given: Override) -> Judgement {
     let schema = Map::new();
     let annotations = Annotations {
         read_only_hint: facts.annotations.read_only_hint.filter(|only_reads| *only_reads),
+        destructive_hint: facts.annotations.destructive_hint.filter(|destroys| !*destroys),
         ..facts.annotations.clone()
     };
     let alone = Facts {
@@ -64,6 +65,18 @@ fn of_value(facts: &Facts<'_>, value: &str, given: Override) -> Judgement {
         ..*facts
     };
     let mut judgement = judge::judge(&alone, given);
+    // Destroying is said of the whole tool: some part of it does, and which one is not told.
+    if facts.annotations.destructive_hint == Some(true)
+        && facts.trust != Trust::Ignored
+        && judgement.category.is_mutating()
+        && given.danger.is_none()
+        && judgement.danger < DangerLevel::Destructive
+    {
+        (judgement.danger, judgement.danger_from) =
+            (DangerLevel::Destructive, Provenance::DirectSourceMetadata);
+        let says = "destructiveHint is true, so destructive".to_owned();
+        judgement.evidence.push(Evidence { rule: "annotations", says });
+    }
     // The tool's own name may be dangerous by itself, and no value hides it.
     if let Some((level, pattern)) = patterns::level(facts.name, facts.server)
         && judgement.category.is_mutating()
@@ -106,7 +119,7 @@ pub(super) fn whole(operations: &[Operation]) -> Judgement {
     let mut whole = worst.cloned().unwrap_or_else(|| Judgement {
         category: Category::Execute,
         category_from: Provenance::HeuristicClassification,
-        danger: crate::danger::DangerLevel::Destructive,
+        danger: DangerLevel::Destructive,
         danger_from: Provenance::HeuristicClassification,
         confidence_percent: 0,
         reasons: Vec::new(),

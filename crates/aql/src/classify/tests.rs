@@ -114,7 +114,7 @@ fn annotations_raise_and_only_trust_lowers() {
     assert_eq!(with("delete_item", harmless.clone(), Trust::Claimed), (Delete, Destructive));
     assert_eq!(with("delete_item", harmless, Trust::Trusted), (Delete, Reversible));
     let harmful = json!({"readOnlyHint": false, "destructiveHint": true});
-    assert_eq!(with("create_item", harmful.clone(), Trust::Claimed), (Create, Destructive));
+    assert_eq!(with("create_item", harmful.clone(), Trust::Claimed), (Execute, Destructive));
     assert_eq!(with("get_item", harmful.clone(), Trust::Claimed), (Execute, Destructive));
     assert_eq!(with("get_item", harmful, Trust::Ignored), (Read, Safe));
 }

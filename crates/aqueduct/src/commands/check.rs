@@ -12,6 +12,9 @@ use crate::{
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
+    /// An adapter file to check instead
+    #[arg(value_name = "FILE.md", conflicts_with_all = ["reference", "schema"])]
+    adapter: Option<std::path::PathBuf>,
     #[command(flatten)]
     configuration: Configuration,
     /// Print JSON
@@ -26,6 +29,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if let Some(file) = &arguments.adapter {
+        return super::adapt::check(file, arguments.json);
+    }
     if arguments.reference || arguments.schema {
         let schema = || serde_json::to_string_pretty(&gateway::config::schema()).unwrap_or_default();
         let text = if arguments.reference { gateway::config::reference() } else { schema() };

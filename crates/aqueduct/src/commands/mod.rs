@@ -1,10 +1,12 @@
 //! One command a file.
 
+pub(crate) mod adapt;
 pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod classify;
 pub(crate) mod completions;
 pub(crate) mod describe;
+pub(crate) mod discover;
 pub(crate) mod init;
 pub(crate) mod ops;
 mod saved;

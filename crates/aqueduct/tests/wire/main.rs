@@ -15,6 +15,7 @@ mod conformance;
 mod crash;
 mod differential;
 mod discrete;
+mod discovery;
 mod documents;
 mod encoding;
 mod entities;

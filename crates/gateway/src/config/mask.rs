@@ -12,7 +12,8 @@ use toml::{
 use super::clients;
 
 /// Keys of an upstream whose values are no secrets. A misspelt key is not among them, so its value is covered.
-const HARMLESS: [&str; 15] = [
+const HARMLESS: [&str; 16] = [
+    "adapter",
     "command",
     "enabled",
     "prefix",

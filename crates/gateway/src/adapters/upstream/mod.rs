@@ -4,6 +4,7 @@ mod call;
 pub mod catalogue;
 mod environment;
 mod error;
+mod file;
 mod http;
 mod keep;
 mod lines;
@@ -16,6 +17,7 @@ mod result;
 mod server;
 mod slot;
 mod veil;
+mod visit;
 mod wire;
 
 use std::{
@@ -35,12 +37,15 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-pub use self::open::{Era, Identity};
 use self::{
     call::ToolCall,
     catalogue::{Catalogues, Kept},
     offers::Offers,
     server::{Notice, Upstream},
+};
+pub use self::{
+    open::{Era, Identity},
+    visit::{Visit, accept, pinned, visit},
 };
 use super::Operations;
 use crate::{config, dispatch::Surface, pipeline::Gateway};
@@ -90,8 +95,11 @@ impl Upstreams {
         let mut offers = Offers::default();
         for upstream in &self.all {
             if let Some(kept) = self.catalogues.load(&upstream.settings) {
-                add(&mut operations, &mut taken, upstream, &kept);
+                add(&mut operations, &mut taken, upstream, &kept)?;
                 offers.add(upstream, &kept);
+            } else if let Some(file) = &upstream.settings.adapter {
+                // A mistake in it is told now, not when the server has answered.
+                file::read(file, upstream.name())?;
             }
         }
         self.offers.store(Arc::new(offers));
@@ -127,7 +135,12 @@ impl Upstreams {
 }
 
 /// Adds what an upstream offers.
-fn add(operations: &mut Operations, taken: &mut Taken, upstream: &Arc<Upstream>, kept: &Kept) {
+fn add(
+    operations: &mut Operations,
+    taken: &mut Taken,
+    upstream: &Arc<Upstream>,
+    kept: &Kept,
+) -> Result<(), Problems> {
     let settings = &upstream.settings;
     let offered = kept.tools.iter().filter(|tool| !tool.gone && settings.tools.allows(tool.name()));
     let (pinned, tools): (Vec<_>, Vec<ListedTool>) =
@@ -142,7 +155,10 @@ fn add(operations: &mut Operations, taken: &mut Taken, upstream: &Arc<Upstream>,
         },
         overrides: &settings.overrides,
     };
-    let adopted = adopt::adopt(&tools, &options, taken);
+    let adopted = match &settings.adapter {
+        Some(file) => file::adopt(file, &tools, &options, taken)?,
+        None => adopt::adopt(&tools, &options, taken),
+    };
     for operation in adopted.operations {
         let changed = pinned.iter().find(|tool| tool.name() == operation.tool && tool.offered.is_some());
         let held = changed.map(|tool| call::held(&settings.name, tool.name(), &tool.changes()));
@@ -151,6 +167,7 @@ fn add(operations: &mut Operations, taken: &mut Taken, upstream: &Arc<Upstream>,
         operations.add(operation.definition, call);
     }
     operations.add_types(adopted.types);
+    Ok(())
 }
 
 fn read(definition: &Value) -> Option<ListedTool> {

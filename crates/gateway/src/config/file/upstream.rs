@@ -74,6 +74,9 @@ pub(in crate::config) struct Upstream {
     /// Patterns of the server's own tool names to leave out. A deny rule beats an allow rule.
     #[schemars(extend("default" = []))]
     pub(in crate::config) deny: Option<Vec<Text>>,
+    /// An adapter file that says which operations the server's tools become, their names, categories and danger. Made
+    /// by `aqueduct adapt`. A relative path starts at this file's directory.
+    pub(in crate::config) adapter: Option<Text>,
     /// What you know better about a tool than its definition says, by the server's own name for it, or by that of an
     /// operation that it was split into.
     pub(in crate::config) tools: Option<BTreeMap<Text, Tool>>,

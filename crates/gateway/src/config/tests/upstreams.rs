@@ -53,6 +53,8 @@ fn every_key_of_a_full_upstream_takes_effect() {
     {
         assert_eq!(github.tools.allows(tool), allowed, "{tool}");
     }
+    let adapter = github.adapter.as_ref().and_then(|path| path.file_name());
+    assert_eq!(adapter.map(|name| name.to_string_lossy()).as_deref(), Some("github-adapter.md"));
     let said = github.overrides.0["listRepos"];
     assert_eq!((said.category, said.danger), (Some(Category::Read), Some(DangerLevel::Safe)));
     let Link::Http { url, headers, bearer } = &checked.upstreams[1].link else { panic!() };

@@ -6,7 +6,7 @@ mod name;
 
 use std::{
     collections::{BTreeMap, btree_map::Entry},
-    path::Path,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -22,8 +22,9 @@ pub(crate) use self::name::normal;
 use super::{
     bounds, clients,
     environment::Environment,
-    error::Error,
+    error::{Error, Place},
     file::{self, Placed},
+    paths,
     variables::Expansion,
 };
 
@@ -53,6 +54,31 @@ pub struct Upstream {
     pub definitions: Definitions,
     pub tools: ToolRules,
     pub overrides: Overrides,
+    /// The adapter file that says which operations its tools become.
+    pub adapter: Option<PathBuf>,
+}
+
+impl Upstream {
+    /// A server that is only looked at: everything but its link by default.
+    #[must_use]
+    pub(crate) fn of_link(name: &str, link: Link, start_timeout: Duration) -> Self {
+        Self {
+            name: name.to_owned(),
+            link,
+            prefix: String::new(),
+            trust: TrustLevel::Validated,
+            call_timeout: start_timeout,
+            start_timeout,
+            max_concurrent_calls: 1,
+            per_session: false,
+            idle: None,
+            recheck: None,
+            definitions: Definitions::Pin,
+            tools: ToolRules::default(),
+            overrides: Overrides::default(),
+            adapter: None,
+        }
+    }
 }
 
 /// What happens when the definition of a tool changes.
@@ -112,7 +138,8 @@ pub(super) fn upstreams(
         let checked = self::upstream(given.get(), name, upstream)?;
         // A link that is not complete belongs to an upstream that is not used.
         if let (Some(link), true) = (link, in_use) {
-            upstreams.push(Upstream { link, ..checked });
+            let adapter = adapter(upstream, base, environment)?;
+            upstreams.push(Upstream { link, adapter, ..checked });
             warnings.append(&mut about);
         }
     }
@@ -145,8 +172,20 @@ fn upstream(given: &str, name: String, written: &file::Upstream) -> Result<Upstr
         tools: ToolRules { allow: patterns(written.allow.as_ref())?, deny: patterns(written.deny.as_ref())? },
         overrides: overrides(written.tools.as_ref())?,
         link: Link::default(),
+        adapter: None,
         name,
     })
+}
+
+/// A relative path starts where the file is.
+fn adapter(
+    written: &file::Upstream,
+    base: &Path,
+    environment: &Environment,
+) -> Result<Option<PathBuf>, Error> {
+    let Some(given) = &written.adapter else { return Ok(None) };
+    let path = paths::expand(Path::new(given.get()), Place::File(Some(given.span())), environment)?;
+    Ok(Some(base.join(path)))
 }
 
 fn prefix(name: &str, written: Option<&Placed<String>>) -> Result<String, Error> {
