@@ -22,6 +22,8 @@ const EXIT_CODES: &str = "Exit codes: 0 done · 1 the operation failed or findin
 enum Command {
     /// Serve MCP clients, over HTTP or on standard input and output
     Serve(commands::serve::Arguments),
+    /// Stand in front of one MCP server, given as a command or an address
+    Wrap(commands::wrap::Arguments),
     /// List the operations
     Ops(commands::ops::Arguments),
     /// Show one operation with its parameters and examples
@@ -106,6 +108,7 @@ fn main() -> ExitCode {
     report::install();
     let result = match cli.command {
         Command::Serve(arguments) => commands::serve::run(arguments),
+        Command::Wrap(arguments) => commands::wrap::run(&arguments),
         Command::Ops(arguments) => commands::ops::run(&arguments),
         Command::Describe(arguments) => commands::describe::run(&arguments),
         Command::Call(arguments) => commands::call::run(arguments),

@@ -59,12 +59,20 @@ pub struct Surface {
     pub(crate) registry: Arc<Registry>,
     /// By the operation's place in the registry. `introspect` needs none: the registry answers it.
     pub(crate) handlers: Vec<Option<Arc<dyn Handler>>>,
+    /// What a server that is wrapped says of itself, for the client that would have talked to it.
+    pub(crate) introduction: Option<String>,
 }
 
 impl Surface {
     #[must_use]
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
+    }
+
+    /// The same with the words of the server behind it.
+    #[must_use]
+    pub(crate) fn introduced(self, introduction: Option<String>) -> Self {
+        Self { introduction, ..self }
     }
 }
 

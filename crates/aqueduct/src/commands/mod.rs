@@ -8,6 +8,7 @@ pub(crate) mod describe;
 pub(crate) mod ops;
 mod saved;
 pub(crate) mod serve;
+pub(crate) mod wrap;
 
 use std::sync::Arc;
 

@@ -61,12 +61,17 @@ impl ServerHandler for Handler {
         let capabilities = if with_tasks { tools.enable_tasks().build() } else { tools.build() };
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("aqueduct", env!("CARGO_PKG_VERSION"));
-        info.instructions = Some(format!(
+        let mut instructions = format!(
             "MCP-AQL adapter '{}': few tools, many operations. Ask {{ operation: \"introspect\", params: {{ query: \
              \"operations\" }} }} for what there is, add \"search\" to find an operation by words and \"name\" for its \
              parameters, then call it through the tool that its details name.",
             surface.registry().adapter()
-        ));
+        );
+        if let Some(introduction) = &surface.introduction {
+            instructions.push_str("\n\n");
+            instructions.push_str(introduction);
+        }
+        info.instructions = Some(instructions);
         info
     }
 

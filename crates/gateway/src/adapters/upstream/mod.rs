@@ -4,6 +4,7 @@ mod call;
 pub mod catalogue;
 mod error;
 mod http;
+mod introduce;
 mod keep;
 mod open;
 mod peer;
@@ -80,7 +81,16 @@ impl Upstreams {
                 add(&mut operations, &mut taken, upstream, &kept);
             }
         }
-        operations.publish(self.builder.clone())
+        let surface = operations.publish(self.builder.clone())?;
+        Ok(surface.introduced(self.introduction()))
+    }
+
+    /// What the server says of itself where there is only one, given on the command line.
+    fn introduction(&self) -> Option<String> {
+        let [upstream] = self.all.as_slice() else { return None };
+        let settings = &upstream.settings;
+        let kept = self.catalogues.load(settings).filter(|_| settings.wrapped)?;
+        Some(introduce::introduce(&settings.name, kept.server.as_ref(), kept.instructions.as_deref()))
     }
 
     /// Whether all of them were asked before what they offer.
@@ -105,6 +115,10 @@ impl Upstreams {
     }
 }
 
+/// How to accept what has changed of a server that has no name in the configuration.
+const ACCEPT_WRAPPED: &str =
+    "The operator can accept the changes by starting 'aqueduct wrap' once with '--accept-changes'.";
+
 /// Adds what an upstream offers.
 fn add(operations: &mut Operations, taken: &mut Taken, upstream: &Arc<Upstream>, kept: &Kept) {
     let settings = &upstream.settings;
@@ -124,7 +138,10 @@ fn add(operations: &mut Operations, taken: &mut Taken, upstream: &Arc<Upstream>,
     let adopted = adopt::adopt(&tools, &options, taken);
     for operation in adopted.operations {
         let changed = pinned.iter().find(|tool| tool.name() == operation.tool && tool.offered.is_some());
-        let held = changed.map(|tool| call::held(&settings.name, tool.name(), &tool.changes()));
+        let held = changed.map(|tool| {
+            let held = call::held(&settings.name, tool.name(), &tool.changes());
+            if settings.wrapped { held.hint(ACCEPT_WRAPPED) } else { held }
+        });
         let call = ToolCall::new(Arc::clone(upstream), &operation.tool, operation.wiring, held);
         operations.add(operation.definition, call);
     }

@@ -84,7 +84,9 @@ pub(super) async fn open(peer: &Arc<Peer>, within: Duration, last: Option<Era>) 
         };
     }
     let probe = if last == Some(Era::SelfContained) { within } else { PROBE.min(within) };
-    match discover(peer, probe).await {
+    // Not left to whoever looks after the calls: nobody does while a command only asks.
+    let discovered = tokio::time::timeout(probe, discover(peer, probe)).await;
+    match discovered.unwrap_or(Err(Failure::TimedOut(probe))) {
         Ok(()) => Ok(()),
         Err(Failure::Rpc(error)) if REFUSED_BY_TODAYS.contains(&error.code) => Err(Failure::Rpc(error)),
         Err(Failure::Gone(why)) => Err(Failure::Gone(why)),

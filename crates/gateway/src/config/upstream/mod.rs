@@ -51,6 +51,8 @@ pub struct Upstream {
     pub definitions: Definitions,
     pub tools: ToolRules,
     pub overrides: Overrides,
+    /// Whether it was given on the command line: nothing in the file bears its name.
+    pub wrapped: bool,
 }
 
 /// What happens when the definition of a tool changes.
@@ -81,10 +83,12 @@ impl ToolRules {
 }
 
 /// The upstreams in use in the order of the file, and what is better known about them. `base` is the file's directory.
+/// Where they are not `used`, only their form is checked.
 pub(super) fn upstreams(
     written: &BTreeMap<Placed<String>, file::Upstream>,
     base: &Path,
     environment: &Environment,
+    used: bool,
 ) -> Result<(Vec<Upstream>, Vec<String>), Error> {
     let mut written: Vec<_> = written.iter().collect();
     written.sort_by_key(|(name, _)| name.span().start);
@@ -103,7 +107,7 @@ pub(super) fn upstreams(
                 return Err(Error::at(given.span(), message).help_with("give one of them another name"));
             }
         }
-        let in_use = upstream.enabled.unwrap_or(true);
+        let in_use = used && upstream.enabled.unwrap_or(true);
         let expansion = Expansion { environment, in_use };
         let mut about = Vec::new();
         let link = link::link(given, upstream, base, expansion, &mut about)?;
@@ -143,6 +147,7 @@ fn upstream(given: &str, name: String, written: &file::Upstream) -> Result<Upstr
         tools: ToolRules { allow: patterns(written.allow.as_ref())?, deny: patterns(written.deny.as_ref())? },
         overrides: overrides(written.tools.as_ref())?,
         link: Link::default(),
+        wrapped: false,
         name,
     })
 }
