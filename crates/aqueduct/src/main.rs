@@ -34,6 +34,8 @@ enum Command {
     Check(commands::check::Arguments),
     /// Judge the tools of other servers: what they do, how dangerous that is, and why
     Classify(commands::classify::Arguments),
+    /// Start every configured server and say what is wrong and how to mend it
+    Doctor(commands::doctor::Arguments),
     /// Print a completion script for a shell
     Completions(commands::completions::Arguments),
 }
@@ -93,13 +95,24 @@ impl Configuration {
         &self,
         flags: gateway::config::Overrides,
     ) -> Result<gateway::config::Checked, report::Failure> {
-        let environment = gateway::config::Environment::capture();
-        let sources = gateway::config::Sources { file: self.config.clone(), environment, flags };
-        let checked = gateway::config::load(sources).map_err(report::Failure::configuration)?;
+        let checked = self.read_with(flags).map_err(report::Failure::configuration)?;
         for warning in &checked.warnings {
             report::note(warning);
         }
         Ok(checked)
+    }
+
+    /// The configuration, with nothing said about it.
+    fn read(&self) -> Result<gateway::config::Checked, gateway::config::Error> {
+        self.read_with(self.overrides())
+    }
+
+    fn read_with(
+        &self,
+        flags: gateway::config::Overrides,
+    ) -> Result<gateway::config::Checked, gateway::config::Error> {
+        let environment = gateway::config::Environment::capture();
+        gateway::config::load(gateway::config::Sources { file: self.config.clone(), environment, flags })
     }
 }
 
@@ -114,6 +127,7 @@ fn main() -> ExitCode {
         Command::Call(arguments) => commands::call::run(arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Classify(arguments) => commands::classify::run(&arguments),
+        Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Completions(arguments) => commands::completions::run::<Cli>(&arguments),
     };
     match result {

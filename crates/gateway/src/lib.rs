@@ -9,6 +9,7 @@ pub mod adapters;
 pub mod app;
 pub mod config;
 pub mod dispatch;
+pub mod doctor;
 pub mod executions;
 mod failpoint;
 pub mod gate;

@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod classify;
 pub(crate) mod completions;
 pub(crate) mod describe;
+pub(crate) mod doctor;
 pub(crate) mod ops;
 mod saved;
 pub(crate) mod serve;

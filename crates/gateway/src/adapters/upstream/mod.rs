@@ -3,6 +3,7 @@
 mod call;
 pub mod catalogue;
 mod error;
+pub mod examine;
 mod http;
 mod introduce;
 mod keep;
@@ -20,7 +21,7 @@ use std::{
 };
 
 use aql::{
-    adopt::{self, Taken},
+    adopt::{self, Adopted, Taken},
     classify,
     listed::{self, ListedTool},
     registry::{Builder, Problems},
@@ -33,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::open::{Era, Identity};
 use self::{
     call::ToolCall,
-    catalogue::{Catalogues, Kept},
+    catalogue::{Catalogues, Kept, Pinned},
     server::{Notice, Upstream},
 };
 use super::Operations;
@@ -122,6 +123,21 @@ const ACCEPT_WRAPPED: &str =
 /// Adds what an upstream offers.
 fn add(operations: &mut Operations, taken: &mut Taken, upstream: &Arc<Upstream>, kept: &Kept) {
     let settings = &upstream.settings;
+    let (pinned, adopted) = adopted(settings, kept, taken);
+    for operation in adopted.operations {
+        let changed = pinned.iter().find(|tool| tool.name() == operation.tool && tool.offered.is_some());
+        let held = changed.map(|tool| {
+            let held = call::held(&settings.name, tool.name(), &tool.changes());
+            if settings.wrapped { held.hint(ACCEPT_WRAPPED) } else { held }
+        });
+        let call = ToolCall::new(Arc::clone(upstream), &operation.tool, operation.wiring, held);
+        operations.add(operation.definition, call);
+    }
+    operations.add_types(adopted.types);
+}
+
+/// What becomes of the tools that an upstream offers and the operator allows, and those tools.
+fn adopted<'a>(settings: &config::Upstream, kept: &'a Kept, taken: &mut Taken) -> (Vec<&'a Pinned>, Adopted) {
     let offered = kept.tools.iter().filter(|tool| !tool.gone && settings.tools.allows(tool.name()));
     let (pinned, tools): (Vec<_>, Vec<ListedTool>) =
         offered.filter_map(|tool| Some((tool, read(&tool.definition)?))).unzip();
@@ -135,17 +151,7 @@ fn add(operations: &mut Operations, taken: &mut Taken, upstream: &Arc<Upstream>,
         },
         overrides: &settings.overrides,
     };
-    let adopted = adopt::adopt(&tools, &options, taken);
-    for operation in adopted.operations {
-        let changed = pinned.iter().find(|tool| tool.name() == operation.tool && tool.offered.is_some());
-        let held = changed.map(|tool| {
-            let held = call::held(&settings.name, tool.name(), &tool.changes());
-            if settings.wrapped { held.hint(ACCEPT_WRAPPED) } else { held }
-        });
-        let call = ToolCall::new(Arc::clone(upstream), &operation.tool, operation.wiring, held);
-        operations.add(operation.definition, call);
-    }
-    operations.add_types(adopted.types);
+    (pinned, adopt::adopt(&tools, &options, taken))
 }
 
 fn read(definition: &Value) -> Option<ListedTool> {

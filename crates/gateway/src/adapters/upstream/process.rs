@@ -47,6 +47,7 @@ pub(super) struct Process {
 #[error("{message}")]
 pub(super) struct NotStarted {
     pub(super) message: String,
+    pub(super) cause: Option<std::io::ErrorKind>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -85,7 +86,8 @@ pub(super) fn start(
     let (Some(stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
-        return Err(NotStarted { message: "its input and output could not be opened".to_owned() });
+        let message = "its input and output could not be opened".to_owned();
+        return Err(NotStarted { message, cause: None });
     };
     // Larger pipes are an economy, not a need.
     let _ = rustix::pipe::fcntl_setpipe_size(&stdout, PIPE_BYTES);
@@ -113,7 +115,7 @@ fn not_started(program: Program<'_>, error: &std::io::Error) -> NotStarted {
         std::io::ErrorKind::PermissionDenied => format!("the command '{program}' may not be run"),
         _ => format!("the command '{program}' could not be started: {error}"),
     };
-    NotStarted { message }
+    NotStarted { message, cause: Some(error.kind()) }
 }
 
 impl Process {

@@ -55,6 +55,29 @@ pub struct Upstream {
     pub wrapped: bool,
 }
 
+impl Upstream {
+    /// A server that is only looked at: everything but its link by default.
+    #[must_use]
+    pub(crate) fn of_link(name: &str, link: Link, start_timeout: Duration) -> Self {
+        Self {
+            name: name.to_owned(),
+            link,
+            prefix: String::new(),
+            trust: TrustLevel::Validated,
+            call_timeout: start_timeout,
+            start_timeout,
+            max_concurrent_calls: 1,
+            per_session: false,
+            idle: None,
+            recheck: None,
+            definitions: Definitions::Pin,
+            tools: ToolRules::default(),
+            overrides: Overrides::default(),
+            wrapped: true,
+        }
+    }
+}
+
 /// What happens when the definition of a tool changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Definitions {
