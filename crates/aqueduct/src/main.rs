@@ -36,6 +36,9 @@ enum Command {
     Classify(commands::classify::Arguments),
     /// Start every configured server and say what is wrong and how to mend it
     Doctor(commands::doctor::Arguments),
+    /// Count what servers' tools cost a model, and what ours cost before them
+    #[cfg(feature = "tokens")]
+    Tokens(commands::tokens::Arguments),
     /// Print a completion script for a shell
     Completions(commands::completions::Arguments),
 }
@@ -128,6 +131,8 @@ fn main() -> ExitCode {
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Classify(arguments) => commands::classify::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
+        #[cfg(feature = "tokens")]
+        Command::Tokens(arguments) => commands::tokens::run(&arguments),
         Command::Completions(arguments) => commands::completions::run::<Cli>(&arguments),
     };
     match result {

@@ -23,3 +23,5 @@ pub mod session;
 mod shape;
 mod snapshots;
 pub mod store;
+#[cfg(feature = "tokens")]
+pub mod tokens;

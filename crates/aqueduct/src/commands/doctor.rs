@@ -162,12 +162,16 @@ fn seen(upstream: &Upstream) -> String {
         .map_or_else(String::new, |server| format!("  {} {}", server.name, server.version));
     let seconds = std::time::Duration::from_millis(works.start_ms).as_secs_f64();
     format!(
-        "{seconds:.1} s  MCP {} ({era}){}  {} tools → {} operations",
+        "{seconds:.1} s  MCP {} ({era}){}  {} → {}",
         works.version,
         server.trim_end(),
-        works.tools,
-        works.operations
+        counted(works.tools, "tool"),
+        counted(works.operations, "operation")
     )
+}
+
+fn counted(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 fn told(findings: &[Finding], width: usize) -> Vec<String> {

@@ -167,7 +167,7 @@ fn ailment(failure: &Failure) -> Ailment {
             401 => Ailment::WantsCredential,
             403 => Ailment::Forbidden,
             404 => Ailment::WrongPath,
-            300..400 => Ailment::Redirects,
+            300..=399 => Ailment::Redirects,
             _ => Ailment::Strange(why.clone()),
         },
         Failure::Unreachable(why) if why.starts_with(NO_TOKEN) => Ailment::NoToken(why.clone()),

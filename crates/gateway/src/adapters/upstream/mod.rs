@@ -136,6 +136,14 @@ fn add(operations: &mut Operations, taken: &mut Taken, upstream: &Arc<Upstream>,
     operations.add_types(adopted.types);
 }
 
+/// How much the upstream's annotations count.
+pub(crate) fn annotations_trust(settings: &config::Upstream) -> classify::Trust {
+    match settings.trust >= TrustLevel::CommunityReviewed {
+        true => classify::Trust::Trusted,
+        false => classify::Trust::Claimed,
+    }
+}
+
 /// What becomes of the tools that an upstream offers and the operator allows, and those tools.
 fn adopted<'a>(settings: &config::Upstream, kept: &'a Kept, taken: &mut Taken) -> (Vec<&'a Pinned>, Adopted) {
     let offered = kept.tools.iter().filter(|tool| !tool.gone && settings.tools.allows(tool.name()));
@@ -144,11 +152,7 @@ fn adopted<'a>(settings: &config::Upstream, kept: &'a Kept, taken: &mut Taken) -
     let options = adopt::Options {
         server: &settings.name,
         prefix: &settings.prefix,
-        trust: if settings.trust >= TrustLevel::CommunityReviewed {
-            classify::Trust::Trusted
-        } else {
-            classify::Trust::Claimed
-        },
+        trust: annotations_trust(settings),
         overrides: &settings.overrides,
     };
     (pinned, adopt::adopt(&tools, &options, taken))
