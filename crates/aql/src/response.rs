@@ -37,6 +37,14 @@ pub struct Answer {
 struct Attached {
     content: Vec<Box<RawValue>>,
     meta: Option<Box<RawValue>>,
+    questions: Option<Questions>,
+}
+
+/// What the client has to answer before there is a result, and what it brings back with its answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Questions {
+    pub requests: Map<String, Value>,
+    pub state: Option<String>,
 }
 
 #[derive(Debug)]
@@ -135,9 +143,22 @@ impl Answer {
     #[must_use]
     pub fn with(mut self, content: Vec<Box<RawValue>>, meta: Option<Box<RawValue>>) -> Self {
         if self.code.is_none() && (!content.is_empty() || meta.is_some()) {
-            self.attached = Some(Box::new(Attached { content, meta }));
+            self.attached = Some(Box::new(Attached { content, meta, questions: None }));
         }
         self
+    }
+
+    /// No answer yet: the client is asked something and has to call again.
+    #[must_use]
+    pub fn asks(requests: Map<String, Value>, state: Option<String>) -> Self {
+        let attached = Attached { questions: Some(Questions { requests, state }), ..Attached::default() };
+        Self { code: None, body: Body::Json(b"null".to_vec()), attached: Some(Box::new(attached)) }
+    }
+
+    /// What the client is asked instead of being answered.
+    #[must_use]
+    pub fn questions(&self) -> Option<&Questions> {
+        self.attached.as_ref()?.questions.as_ref()
     }
 
     /// Takes the blocks that follow it, for a batch that carries them.

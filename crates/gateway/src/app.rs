@@ -110,6 +110,7 @@ pub fn open(config: &Checked) -> Result<App, Error> {
     let key = CursorKey::new(&store::secret(&config.store.data, CURSOR_KEY_FILE)?);
     let gateway =
         Gateway::new(surface, jiff::Timestamp::now).with_cursor_key(key).with_page_bytes(config.page_bytes);
+    let gateway = gateway.with_upstreams(Arc::clone(&upstreams));
     let gateway = Arc::new(if upstreams.are_known() { gateway } else { gateway.unsettled() });
     upstreams.tend(&gateway);
     Ok(App { gateway, stores, upstreams })

@@ -2,11 +2,23 @@
 
 use std::{future::Future, panic::AssertUnwindSafe, pin::Pin, sync::Arc};
 
-use aql::{error::Error, query::Query, registry::Registry, response::Data, warning::Warning};
+use aql::{
+    error::Error,
+    query::Query,
+    registry::Registry,
+    response::{Data, Questions},
+    warning::Warning,
+};
 use futures_util::FutureExt;
 use serde_json::value::RawValue;
 
-use crate::{gate::Permitted, pipeline::Gateway, progress::Progress, session::Session};
+use crate::{
+    client::{Client, Resumed},
+    gate::Permitted,
+    pipeline::Gateway,
+    progress::Progress,
+    session::Session,
+};
 
 /// What a handler answers.
 #[derive(Debug)]
@@ -17,11 +29,13 @@ pub struct Outcome {
     pub content: Vec<Box<RawValue>>,
     /// Members for the `_meta` of the MCP result.
     pub meta: Option<Box<RawValue>>,
+    /// Set where the client has to be asked something before there is a result.
+    pub questions: Option<Box<Questions>>,
 }
 
 impl From<Data> for Outcome {
     fn from(data: Data) -> Self {
-        Self { data, warnings: Vec::new(), content: Vec::new(), meta: None }
+        Self { data, warnings: Vec::new(), content: Vec::new(), meta: None, questions: None }
     }
 }
 
@@ -33,6 +47,9 @@ pub struct Context {
     pub session: Arc<Session>,
     pub now: jiff::Timestamp,
     pub progress: Progress,
+    /// The client, as far as it can be asked something.
+    pub client: Client,
+    pub resumed: Option<Arc<Resumed>>,
     /// What is to be answered of the operation's collection, where it has one and the handler does that itself.
     pub query: Option<Box<Query>>,
     /// Whether the call may wait for something to happen. A step of an execution may not: it might wait for itself, and

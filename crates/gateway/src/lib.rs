@@ -7,6 +7,7 @@ pub use aql;
 
 pub mod adapters;
 pub mod app;
+pub mod client;
 pub mod config;
 pub mod dispatch;
 pub mod doctor;

@@ -22,9 +22,10 @@ use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, watch};
 
 use crate::{
+    adapters::upstream::Upstreams,
+    client::Caller,
     dispatch::{self, Context, Surface},
     gate::{self, Permitted},
-    progress::Progress,
     random,
     rates::Rates,
     session::Session,
@@ -44,6 +45,8 @@ pub struct Gateway {
     page_bytes: usize,
     /// Whether everything that is configured is known, or has had its chance to be.
     settled: watch::Sender<bool>,
+    /// The servers behind us, where there are any.
+    upstreams: Option<Arc<Upstreams>>,
 }
 
 /// How long a question waits for servers that are asked for the first time what they offer.
@@ -65,7 +68,20 @@ impl Gateway {
             cursor_key: CursorKey::new(&random::bytes()),
             page_bytes: PAGE_BYTES_DEFAULT,
             settled: watch::Sender::new(true),
+            upstreams: None,
         }
+    }
+
+    /// Says which servers there are to ask for what is no operation.
+    #[must_use]
+    pub fn with_upstreams(mut self, upstreams: Arc<Upstreams>) -> Self {
+        self.upstreams = upstreams.are_any().then_some(upstreams);
+        self
+    }
+
+    #[must_use]
+    pub fn upstreams(&self) -> Option<&Arc<Upstreams>> {
+        self.upstreams.as_ref()
     }
 
     /// Says that operations are still being asked for: whoever looks for one that is not there waits for a while.
@@ -129,8 +145,9 @@ impl Gateway {
         session: &Arc<Session>,
         endpoint: Endpoint,
         arguments: Map<String, Value>,
-        progress: Progress,
+        caller: impl Into<Caller>,
     ) -> Answer {
+        let caller = caller.into();
         let Ok(_permit) = self.permits.acquire().await else {
             return Answer::failure(
                 Error::new(Code::Unavailable, "The server is stopping"),
@@ -139,12 +156,17 @@ impl Gateway {
         };
         self.settling(&arguments).await;
         let surface = self.surface.load_full();
-        let told = progress.clone();
+        let told = caller.progress.clone();
         let flow =
-            Flow { gateway: self, surface: &surface, session, endpoint, progress, part_of: PartOf::Nothing };
+            Flow { gateway: self, surface: &surface, session, endpoint, caller, part_of: PartOf::Nothing };
         let answer = match Request::read(arguments) {
             Ok(Request::One(call)) => flow.one(call).await,
-            Ok(Request::Batch(entries)) => Flow { part_of: PartOf::Batch, ..flow }.batch(entries).await,
+            Ok(Request::Batch(entries)) => {
+                // A batch that is called again would do everything again.
+                let caller =
+                    Caller { client: flow.caller.client.while_running(), resumed: None, ..flow.caller };
+                Flow { part_of: PartOf::Batch, caller, ..flow }.batch(entries).await
+            }
             Err(error) if error.details.is_empty() => Answer::bare_failure(&error),
             Err(error) => {
                 let introspecting = error.details.get("operation").is_some_and(|name| name == INTROSPECT);
@@ -159,15 +181,9 @@ impl Gateway {
     /// place among the requests, which the call that started it may hold.
     pub async fn step(self: &Arc<Self>, session: &Arc<Session>, call: Call) -> Answer {
         let surface = self.surface.load_full();
-        let (endpoint, progress) = (Endpoint::Unified, Progress::default());
-        let flow = Flow {
-            gateway: self,
-            surface: &surface,
-            session,
-            endpoint,
-            progress,
-            part_of: PartOf::Execution,
-        };
+        let (endpoint, caller) = (Endpoint::Unified, Caller::default());
+        let part_of = PartOf::Execution;
+        let flow = Flow { gateway: self, surface: &surface, session, endpoint, caller, part_of };
         flow.one(call).await
     }
 }
@@ -178,7 +194,7 @@ struct Flow<'a> {
     surface: &'a Surface,
     session: &'a Arc<Session>,
     endpoint: Endpoint,
-    progress: Progress,
+    caller: Caller,
     part_of: PartOf,
 }
 
@@ -226,10 +242,13 @@ impl Flow<'_> {
             Some(page) => page?,
             None => {
                 let (gateway, session) = (Arc::clone(self.gateway), Arc::clone(self.session));
-                let (query, progress) = (shaping.query(), self.progress.clone());
-                let may_wait = self.part_of != PartOf::Execution;
-                let context = Context { gateway, session, now, progress, query, may_wait };
+                let Caller { progress, client, resumed } = self.caller.clone();
+                let (query, may_wait) = (shaping.query(), self.part_of != PartOf::Execution);
+                let context = Context { gateway, session, now, progress, client, resumed, query, may_wait };
                 let outcome = dispatch::run(self.surface, permitted, context).await?;
+                if let Some(questions) = outcome.questions {
+                    return Ok(Answer::asks(questions.requests, questions.state));
+                }
                 warnings.extend(outcome.warnings);
                 (content, meta) = (outcome.content, outcome.meta);
                 shaping.apply(operation, self.session, outcome.data, now, page_bytes)?
@@ -255,7 +274,8 @@ impl Flow<'_> {
         if let Some(notice) = operation.deprecated() {
             warnings.push(Warning::deprecation("operation", operation.name().as_str(), notice));
         }
-        if operation.queried().is_some() {
+        // How long another server takes says nothing about the query.
+        if operation.queried().is_some() && operation.server().is_none() {
             let took = (self.gateway.clock)().duration_since(started).as_millis();
             let took = u64::try_from(took).unwrap_or_default();
             if took > SLOW_QUERY_MS {

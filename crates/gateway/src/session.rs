@@ -4,7 +4,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
 };
@@ -12,7 +12,7 @@ use std::{
 use aql::warning::{Told, Warning};
 use tokio_util::sync::CancellationToken;
 
-use crate::snapshots::Snapshots;
+use crate::{client::Client, snapshots::Snapshots};
 
 /// Over what a session runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,6 @@ impl End {
 pub const LOCAL: &str = "local";
 
 /// One session.
-#[derive(Debug)]
 pub struct Session {
     id: String,
     principal: String,
@@ -80,6 +79,8 @@ pub struct Session {
     /// Executions that run for it.
     held: AtomicUsize,
     ended: CancellationToken,
+    /// The connected client, if it can be asked something.
+    client: OnceLock<Client>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -100,7 +101,19 @@ impl Session {
             started: AtomicBool::new(false),
             held: AtomicUsize::new(0),
             ended: CancellationToken::new(),
+            client: OnceLock::new(),
         }
+    }
+
+    /// Notes how the connected client can be asked; only the first time counts.
+    pub fn connect(&self, client: Client) {
+        let _ = self.client.set(client);
+    }
+
+    /// The connected client, as far as it can be asked.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.client.get().cloned().unwrap_or_default()
     }
 
     #[must_use]
@@ -184,6 +197,11 @@ impl Session {
         Held(Arc::clone(self))
     }
 
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.ended.is_cancelled()
+    }
+
     /// Resolves when the session has ended.
     pub async fn ended(&self) {
         self.ended.cancelled().await;
@@ -208,7 +226,6 @@ impl Session {
 }
 
 /// Something that runs for a session without a call.
-#[derive(Debug)]
 pub struct Held(Arc<Session>);
 
 impl Drop for Held {

@@ -1,6 +1,6 @@
 //! From what a schema says to parameters, named types and wiring.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::{
     fits, names,
@@ -11,6 +11,7 @@ use super::{
 use crate::{
     define::{Deprecation, Param},
     schema::{
+        ANYTHING,
         kinds::Kinds,
         loss::Loss,
         node::{Node, Object, Openness},
@@ -19,11 +20,8 @@ use crate::{
     },
 };
 
-/// Deeper values than this cannot be sent in any case.
-const DEPTH_MAX: usize = 64;
-
-/// Any value but null.
-pub(super) const ANYTHING: &str = "string | number | boolean | object | array";
+/// What stands deeper is taken as it is. Calls are nested no deeper unless the operator allows it.
+const DEPTH_MAX: usize = 32;
 
 /// Whether fields go by other names here than upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +40,8 @@ pub(super) struct Maker<'a, 't, 'b> {
     /// What the names of types begin with: for definitions, and for what has no name of its own.
     prefix: &'a str,
     tool: &'a str,
-    /// Objects made already, by the places they were read from.
-    made: HashMap<BTreeSet<usize>, (String, usize)>,
+    /// Objects made already, by their signatures.
+    made: HashMap<String, (String, usize)>,
 }
 
 /// A parameter, and where its values go.
@@ -77,10 +75,10 @@ impl<'a, 't, 'b> Maker<'a, 't, 'b> {
 
     pub(super) fn param(&mut self, name: &str, said: &Said<'a>, at: At<'_>) -> Made {
         let node = self.reader.node(said);
-        self.from_node(name, node, at)
+        self.make(name, node, at)
     }
 
-    pub(super) fn from_node(&mut self, name: &str, mut node: Node<'a>, at: At<'_>) -> Made {
+    pub(super) fn make(&mut self, name: &str, mut node: Node<'a>, at: At<'_>) -> Made {
         let mut param =
             Param { name: name.to_owned(), nullable: node.kinds.meets(Kinds::NULL), ..Param::default() };
         let mut inner = Inner::default();
@@ -165,7 +163,8 @@ impl<'a, 't, 'b> Maker<'a, 't, 'b> {
         definition: Option<(&'a str, &'a str)>,
         at: At<'_>,
     ) -> (String, usize) {
-        if let Some(made) = self.made.get(&object.places) {
+        let signature = object.signature();
+        if let Some(made) = self.made.get(&signature) {
             return made.clone();
         }
         let (wanted, description) = match definition {
@@ -177,8 +176,7 @@ impl<'a, 't, 'b> Maker<'a, 't, 'b> {
         let name = self.types.reserve(&wanted);
         let wire = self.wires.len();
         self.wires.push(Wire::default());
-        let places = object.places.clone();
-        self.made.insert(places.clone(), (name.clone(), wire));
+        self.made.insert(signature.clone(), (name.clone(), wire));
         let at = At { type_name: &wanted, depth: at.depth + 1, ..at };
         let mut fields = Vec::new();
         for named in self.named(object, "field", &[]) {
@@ -187,7 +185,7 @@ impl<'a, 't, 'b> Maker<'a, 't, 'b> {
             fields.push(Param { required: named.required, ..made.param });
         }
         let name = self.types.declare(name, description, fields);
-        self.made.insert(places, (name.clone(), wire));
+        self.made.insert(signature, (name.clone(), wire));
         (name, wire)
     }
 

@@ -73,11 +73,8 @@ pub fn adopt(tools: &[ListedTool], options: &Options<'_>, taken: &mut Taken) -> 
     let mut adopted = Adopted::default();
     let mut types = Types::new(taken);
     for listed in tools {
-        let mut listed = std::borrow::Cow::Borrowed(listed);
-        if listed.server.is_none() {
-            listed.to_mut().server = Some(options.server.to_owned());
-        }
-        let classified = classify::classify(&listed, options.trust, options.overrides);
+        let server = listed.server.as_deref().unwrap_or(options.server);
+        let classified = classify::classify_of(listed, Some(server), options.trust, options.overrides);
         if classified.operations.len() > 1 {
             let count = classified.operations.len();
             adopted.warnings.push(Warning {
@@ -89,7 +86,7 @@ pub fn adopt(tools: &[ListedTool], options: &Options<'_>, taken: &mut Taken) -> 
             });
         }
         for judged in classified.operations {
-            let (operation, warnings) = tool::operation(&listed, judged, options, &mut types);
+            let (operation, warnings) = tool::operation(listed, judged, options, &mut types);
             adopted.operations.push(operation);
             for warning in warnings {
                 // What is said of a split tool's parameters is said once.
@@ -105,6 +102,3 @@ pub fn adopt(tools: &[ListedTool], options: &Options<'_>, taken: &mut Taken) -> 
 
 /// How far back a warning is looked for before it is told again.
 const WARNINGS_COMPARED_MAX: usize = 200;
-
-#[cfg(test)]
-mod tests;

@@ -41,11 +41,11 @@ pub(super) fn operation(
     let mut warnings = Vec::new();
     let name = name(tool, &judged, options, types, &mut warnings);
     let category = judged.judgement.category;
-    let root = Value::Object(tool.input_schema.clone());
     let prefix = names::pascal_case(&[options.prefix]);
     let prefix = if options.prefix.is_empty() { "" } else { prefix.as_str() };
     let type_name = names::pascal_case(&[&name]);
-    let mut maker = Maker::new(Reader::new(&root, INPUT_SCHEMA), types, Naming::Ours, prefix, &tool.name);
+    let mut maker =
+        Maker::new(Reader::new(&tool.input_schema, INPUT_SCHEMA), types, Naming::Ours, prefix, &tool.name);
     let object = parameters(&mut maker, judged.choice.as_ref());
     let open = matches!(object.open, Openness::Open | Openness::Either);
     let named = in_order(named(&mut maker, object, category), &tool.input_schema);
@@ -206,8 +206,8 @@ fn returns(
         description: format!("Whatever '{}' of '{}' answers", tool.name, options.server),
     };
     let Some(schema) = &tool.output_schema else { return anything() };
-    let root = Value::Object(schema.clone());
-    let mut maker = Maker::new(Reader::new(&root, "outputSchema"), types, Naming::Theirs, prefix, &tool.name);
+    let mut maker =
+        Maker::new(Reader::new(schema, "outputSchema"), types, Naming::Theirs, prefix, &tool.name);
     let said = maker.reader.root();
     let node = maker.reader.node(&said);
     if node.object.fields.is_empty() || !node.kinds.meets(Kinds::OBJECT) {

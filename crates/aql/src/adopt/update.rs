@@ -59,7 +59,8 @@ mod tests {
 
     #[test]
     fn changes_find_a_place_whatever_is_required() {
-        let table: [(&[(&str, bool)], &[&str]); 7] = [
+        type Row = (&'static [(&'static str, bool)], &'static [&'static str]);
+        let table: [Row; 7] = [
             (&[("id", true), ("title", false)], &["title"]),
             (&[("id", true), ("title", true), ("color", false)], &["color"]),
             (&[("issue_id", true), ("title", true)], &["title"]),

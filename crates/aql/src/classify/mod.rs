@@ -136,9 +136,19 @@ struct Facts<'a> {
 /// Judges a tool.
 #[must_use]
 pub fn classify(tool: &ListedTool, trust: Trust, overrides: &Overrides) -> Classified {
+    classify_of(tool, tool.server.as_deref(), trust, overrides)
+}
+
+/// Judges a tool of this server, whatever the list says of that.
+pub(crate) fn classify_of(
+    tool: &ListedTool,
+    server: Option<&str>,
+    trust: Trust,
+    overrides: &Overrides,
+) -> Classified {
     let facts = Facts {
         name: &tool.name,
-        server: tool.server.as_deref(),
+        server,
         title: tool.title.as_deref().or(tool.annotations.title.as_deref()),
         description: &tool.description,
         schema: &tool.input_schema,

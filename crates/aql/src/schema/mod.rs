@@ -1,13 +1,23 @@
-//! From a JSON Schema of an object to parameters, so that a Rust struct can declare an operation's parameters.
+//! Reading JSON Schema. A [`Reader`](read::Reader) takes schemas of any shape, one level a time, and tells what it could
+//! not keep; [`describe`] makes parameters of our own structs' schemas from it, so that a Rust struct can declare an
+//! operation's parameters, and [`adopt`](crate::adopt) makes operations of other servers' tools.
 
+mod keywords;
 pub(crate) mod kinds;
 pub(crate) mod loss;
 pub(crate) mod node;
 pub(crate) mod place;
 pub(crate) mod read;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use self::{
+    kinds::Kinds,
+    loss::Loss,
+    node::{Node, Object},
+    place::{Place, Said, Written},
+    read::Reader,
+};
 use crate::define::{Param, Shape, Type};
 
 /// What a schema describes: the parameters, and the named types they use.
@@ -30,210 +40,153 @@ pub enum Error {
     Unsupported(String),
 }
 
-/// Reads the parameters from the schema of an object.
+/// Any value but null.
+pub(crate) const ANYTHING: &str = "string | number | boolean | object | array";
+
+/// Reads the parameters from the schema of an object, as one of our own structs has it. Its author can mend what is
+/// wrong, so what cannot be described is an error here; [`adopt`](crate::adopt) takes what others wrote.
 pub fn describe(schema: &Value) -> Result<Described, Error> {
-    let definitions = schema.get("$defs").and_then(Value::as_object);
-    let mut reader = Reader { definitions, types: Vec::new() };
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let is_object = schema.get("type").and_then(Value::as_str) == Some("object");
-    let params = match properties {
-        Some(properties) => reader.fields(properties, &required_names(schema))?,
-        None if is_object || accepts_anything(schema) => Vec::new(),
-        None => return Err(Error::NotAnObject),
+    let schema = match schema {
+        Value::Object(schema) => schema,
+        Value::Bool(true) => return Ok(Described::default()),
+        _ => return Err(Error::NotAnObject),
     };
-    Ok(Described { params, types: reader.types })
+    let mut describer = Describer { reader: Reader::new(schema, "schema"), types: Vec::new() };
+    let root = describer.reader.root();
+    let node = describer.reader.node(&root);
+    if !node.kinds.meets(Kinds::OBJECT) || node.losses.iter().any(is_unsupported) {
+        return Err(Error::NotAnObject);
+    }
+    let params = describer.fields(node.object)?;
+    Ok(Described { params, types: describer.types })
 }
 
-fn required_names(schema: &Value) -> Vec<&str> {
-    let names = schema.get("required").and_then(Value::as_array);
-    names.map(|names| names.iter().filter_map(Value::as_str).collect()).unwrap_or_default()
-}
-
-struct Reader<'a> {
-    definitions: Option<&'a Map<String, Value>>,
+struct Describer<'a> {
+    reader: Reader<'a>,
     types: Vec<Type>,
 }
 
-impl<'a> Reader<'a> {
-    fn fields(&mut self, properties: &'a Map<String, Value>, required: &[&str]) -> Result<Vec<Param>, Error> {
-        properties
-            .iter()
-            .map(|(name, schema)| {
-                let mut param = self.param(name, schema)?;
-                param.required = required.contains(&name.as_str());
-                Ok(param)
+impl<'a> Describer<'a> {
+    fn fields(&mut self, object: Object<'a>) -> Result<Vec<Param>, Error> {
+        let required = object.required;
+        let fields = object.fields.into_iter();
+        fields
+            .map(|(name, said)| {
+                let param = self.param(name, &said)?;
+                Ok(Param { required: required.contains(name), ..param })
             })
             .collect()
     }
 
-    fn param(&mut self, name: &str, schema: &'a Value) -> Result<Param, Error> {
+    fn param(&mut self, name: &str, said: &Said<'a>) -> Result<Param, Error> {
+        let node = self.reader.node(said);
+        if node.losses.iter().any(|loss| matches!(loss, Loss::Unresolved(_))) {
+            return Err(Error::Unresolved(name.to_owned()));
+        }
+        let unsaid = node.kinds == Kinds::ALL;
+        if node.losses.iter().any(|loss| is_unsupported(loss) || (unsaid && matches!(loss, Loss::Keyword(_))))
+        {
+            return Err(Error::Unsupported(name.to_owned()));
+        }
+        let own = |key: &str| match said {
+            Said::Here(Place { written: Written::Keywords(schema), .. }) => schema.get(key),
+            _ => None,
+        };
         let mut param = Param { name: name.to_owned(), ..Param::default() };
-        param.description = text(schema, "description");
-        param.default = schema.get("default").filter(|value| !value.is_null()).cloned();
-        let (schema, nullable) = without_null(schema);
-        param.nullable = nullable;
-        if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
-            let definition = self.definition(name, reference)?;
-            if !is_type_of_its_own(definition) {
-                let described = param;
-                let mut inlined = self.param(name, definition)?;
-                inlined.nullable |= described.nullable;
-                inlined.default = described.default.or(inlined.default);
-                if !described.description.is_empty() {
-                    inlined.description = described.description;
-                }
-                return Ok(inlined);
-            }
-            param.kind = Some(self.named(name, reference)?);
+        param.nullable = !unsaid && node.kinds.meets(Kinds::NULL);
+        if let Some(kind) = self.named(&node)? {
+            param.kind = Some(kind);
+            param.description =
+                own("description").and_then(Value::as_str).map(in_one_line).unwrap_or_default();
+            param.default = own("default").filter(|value| !value.is_null()).cloned();
             return Ok(param);
         }
-        if accepts_anything(schema) {
-            param.kind = Some(ANYTHING.to_owned());
-            return Ok(param);
-        }
-        let kind = plain_type(schema).ok_or_else(|| Error::Unsupported(name.to_owned()))?;
-        param.kind = Some(kind);
-        param.allowed = schema.get("enum").and_then(Value::as_array).cloned().unwrap_or_default();
-        param.allowed.extend(schema.get("const").cloned());
-        param.minimum = number(schema, "minimum");
-        param.maximum = number(schema, "maximum");
-        param.min_length = length(schema, "minLength");
-        param.max_length = length(schema, "maxLength");
-        param.pattern = schema.get("pattern").and_then(Value::as_str).map(str::to_owned);
-        param.format =
-            schema.get("format").and_then(Value::as_str).filter(|f| is_enforced(f)).map(str::to_owned);
-        if let Some(items) = schema.get("items").filter(|items| items.is_object()) {
-            let element = self.param("item", items)?;
-            param.items = Some(Box::new(element));
+        param.kind = Some(plain(node.kinds));
+        param.description = node.description.as_deref().map(in_one_line).unwrap_or_default();
+        param.default = node.default.cloned();
+        param.allowed = node.allowed.unwrap_or_default();
+        (param.minimum, param.maximum) = (node.minimum, node.maximum);
+        (param.min_length, param.max_length) = (node.min_length, node.max_length);
+        // Written for our engine, whatever another would make of it.
+        let pattern = own("pattern").and_then(Value::as_str).or(node.pattern);
+        param.pattern = pattern.map(str::to_owned);
+        param.format = node.format.map(str::to_owned);
+        if let Some(items) = &node.items {
+            param.items = Some(Box::new(self.param("item", items)?));
         }
         Ok(param)
     }
 
-    fn definition(&self, param: &str, reference: &str) -> Result<&'a Value, Error> {
-        let name = reference.rsplit('/').next().unwrap_or(reference);
-        self.definitions.and_then(|all| all.get(name)).ok_or_else(|| Error::Unresolved(param.to_owned()))
-    }
-
-    /// Registers the definition a reference points to as a type, once, and gives its name.
-    fn named(&mut self, param: &str, reference: &str) -> Result<String, Error> {
-        let name = reference.rsplit('/').next().unwrap_or(reference).to_owned();
-        let definition = self.definition(param, reference)?;
+    /// Registers the definition that a value refers to as a type, once, and gives its name. Enums and objects get one;
+    /// a wrapper around a plain type does not deserve it.
+    fn named(&mut self, node: &Node<'a>) -> Result<Option<String>, Error> {
+        let Some((name, description)) = node.definition else { return Ok(None) };
+        let shape = match &node.allowed {
+            Some(allowed) if allowed.iter().all(Value::is_string) => {
+                Shape::Enum { values: allowed.iter().filter_map(Value::as_str).map(str::to_owned).collect() }
+            }
+            _ if !node.object.fields.is_empty() && node.kinds.without_null() == Kinds::OBJECT => {
+                Shape::Scalar
+            }
+            _ => return Ok(None),
+        };
+        let name = name.to_owned();
         if self.types.iter().any(|known| known.name == name) {
-            return Ok(name);
+            return Ok(Some(name));
         }
-        let description = text(definition, "description");
+        let is_object = matches!(shape, Shape::Scalar);
         // Registered before its fields are read, so that a type which contains itself ends here.
         let position = self.types.len();
-        self.types.push(Type { name: name.clone(), description, shape: Shape::Scalar });
-        let shape = self.shape(param, definition)?;
-        if let Some(registered) = self.types.get_mut(position) {
-            registered.shape = shape;
-        }
-        Ok(name)
-    }
-
-    fn shape(&mut self, param: &str, definition: &'a Value) -> Result<Shape, Error> {
-        if let Some(values) = enum_values(definition) {
-            return Ok(Shape::Enum { values });
-        }
-        match definition.get("properties").and_then(Value::as_object) {
-            Some(properties) => {
-                Ok(Shape::Object { fields: self.fields(properties, &required_names(definition))? })
+        self.types.push(Type { name: name.clone(), description: in_one_line(description), shape });
+        if is_object {
+            let fields = self.fields(node.object.clone())?;
+            if let Some(registered) = self.types.get_mut(position) {
+                registered.shape = Shape::Object { fields };
             }
-            None => Err(Error::Unsupported(param.to_owned())),
         }
+        Ok(Some(name))
     }
 }
 
-/// Enums and objects get a name in `types`; a wrapper around a plain type does not deserve one.
-fn is_type_of_its_own(definition: &Value) -> bool {
-    enum_values(definition).is_some() || definition.get("properties").is_some()
-}
-
-fn text(schema: &Value, key: &str) -> String {
-    schema
-        .get(key)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
-fn number(schema: &Value, key: &str) -> Option<f64> {
-    schema.get(key).and_then(Value::as_f64)
-}
-
-fn length(schema: &Value, key: &str) -> Option<usize> {
-    schema.get(key).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok())
-}
-
-/// Widths of Rust numbers stand under `format` too; only what a validator enforces may be published.
-fn is_enforced(format: &str) -> bool {
-    crate::validate::Format::named(format).is_some()
-}
-
-/// `Option<T>` comes as `anyOf [T, null]` or `type ["T", "null"]`; both mean `T` that may be null.
-fn without_null(schema: &Value) -> (&Value, bool) {
-    let is_null = |s: &Value| s.get("type").and_then(Value::as_str) == Some("null");
-    if let Some([first, second]) = schema.get("anyOf").and_then(Value::as_array).map(Vec::as_slice) {
-        if is_null(second) {
-            return (first, true);
-        }
-        if is_null(first) {
-            return (second, true);
-        }
-    }
-    let nullable = schema
-        .get("type")
-        .and_then(Value::as_array)
-        .is_some_and(|types| types.iter().any(|t| t.as_str() == Some("null")));
-    (schema, nullable)
-}
-
-const ANYTHING: &str = "string | number | boolean | object | array";
-
-/// A schema that constrains nothing: `true`, or only words about the value.
-fn accepts_anything(schema: &Value) -> bool {
-    match schema {
-        Value::Bool(accepts) => *accepts,
-        Value::Object(keys) => {
-            keys.keys().all(|key| matches!(key.as_str(), "$schema" | "description" | "default" | "title"))
-        }
-        _ => false,
+/// Whether a loss leaves something that our own parameters would have to tell. Widths of numbers stand under `format`,
+/// and what else is left out only narrows what serde checks anyway.
+fn is_unsupported(loss: &Loss) -> bool {
+    match loss {
+        Loss::Keyword(_)
+        | Loss::NonStringEnum
+        | Loss::Pattern(_)
+        | Loss::Format(_)
+        | Loss::Bound(_)
+        | Loss::Unresolved(_)
+        | Loss::Default => false,
+        Loss::Malformed(_)
+        | Loss::UnknownType(_)
+        | Loss::Circular
+        | Loss::Variants
+        | Loss::Contradiction
+        | Loss::Enum
+        | Loss::Deep
+        | Loss::Huge => true,
     }
 }
 
-/// The type a schema names, or all of them joined where it names several.
-fn plain_type(schema: &Value) -> Option<String> {
-    const PLAIN: [&str; 6] = ["string", "integer", "number", "boolean", "object", "array"];
-    let names: Vec<&str> = match schema.get("type") {
-        Some(Value::String(name)) => vec![name],
-        Some(Value::Array(names)) => {
-            names.iter().filter_map(Value::as_str).filter(|n| *n != "null").collect()
-        }
-        _ => return None,
-    };
-    let known = !names.is_empty() && names.iter().all(|name| PLAIN.contains(name));
-    known.then(|| names.join(" | "))
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The values of an enum without data, written as `enum` or, with documented variants, as `oneOf` constants.
-fn enum_values(definition: &Value) -> Option<Vec<String>> {
-    let strings = |values: &[Value]| values.iter().map(|v| v.as_str().map(str::to_owned)).collect();
-    if let Some(values) = definition.get("enum").and_then(Value::as_array) {
-        return strings(values);
-    }
-    let variants = definition.get("oneOf").and_then(Value::as_array)?;
-    variants
-        .iter()
-        .map(|variant| match (variant.get("const"), variant.get("enum").and_then(Value::as_array)) {
-            (Some(value), _) => value.as_str().map(|value| vec![value.to_owned()]),
-            (None, Some(values)) => strings(values),
-            (None, None) => None,
-        })
-        .collect::<Option<Vec<_>>>()
-        .map(|groups| groups.concat())
+/// JSON's own types as parameters write them.
+fn plain(kinds: Kinds) -> String {
+    let number = if kinds.meets(Kinds::FRACTION) { "number" } else { "integer" };
+    let all = [
+        (Kinds::STRING, "string"),
+        (Kinds::NUMBER, number),
+        (Kinds::BOOLEAN, "boolean"),
+        (Kinds::OBJECT, "object"),
+        (Kinds::ARRAY, "array"),
+    ];
+    let named: Vec<&str> =
+        all.into_iter().filter(|(kind, _)| kinds.meets(*kind)).map(|(_, name)| name).collect();
+    if named.is_empty() { ANYTHING.to_owned() } else { named.join(" | ") }
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub(crate) struct Object<'a> {
     pub(crate) fields: BTreeMap<&'a str, Said<'a>>,
     pub(crate) required: BTreeSet<&'a str>,
     pub(crate) open: Openness,
-    /// The places that it was read from, which tell it from other objects.
+    /// The places that it was read from.
     pub(crate) places: BTreeSet<usize>,
 }
 
@@ -214,6 +214,18 @@ impl<'a> Node<'a> {
 }
 
 impl Object<'_> {
+    /// Tells it from objects that were read from other places, or from the same ones joined otherwise.
+    pub(crate) fn signature(&self) -> String {
+        let mut text = String::new();
+        for (name, said) in &self.fields {
+            let must = if self.required.contains(name) { '!' } else { '?' };
+            text.push_str(&format!("{name:?}{must}"));
+            said.sign(&mut text);
+        }
+        text.push_str(&format!("{:?}", self.required));
+        text
+    }
+
     fn and(mut self, other: Self) -> Self {
         for (name, said) in other.fields {
             let known = self.fields.remove(name).unwrap_or(Said::Nothing);
@@ -227,10 +239,16 @@ impl Object<'_> {
 
     fn or(mut self, other: Self, merged: &mut bool) -> Self {
         *merged |= self.places != other.places || self.required != other.required;
+        // Where the other alternative takes any field, what this one says of its own is not all there is.
+        if other.open != Openness::Closed {
+            let others = self.fields.iter_mut().filter(|(name, _)| !other.fields.contains_key(*name));
+            others.for_each(|(_, said)| *said = Said::Nothing);
+        }
         for (name, said) in other.fields {
             let said = match self.fields.remove(name) {
                 Some(known) => known.or(said),
-                None => said,
+                None if self.open == Openness::Closed => said,
+                None => Said::Nothing,
             };
             self.fields.insert(name, said);
         }

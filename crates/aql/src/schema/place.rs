@@ -2,27 +2,43 @@
 
 use std::rc::Rc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
+
+/// A schema as it is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Written<'a> {
+    Keywords(&'a Map<String, Value>),
+    /// `true` takes everything, `false` nothing.
+    Verdict(bool),
+    Malformed,
+}
 
 /// A schema and the dot-path that leads to it.
 #[derive(Debug, Clone)]
 pub(crate) struct Place<'a> {
-    pub(crate) schema: &'a Value,
+    pub(crate) written: Written<'a>,
     pub(crate) path: Rc<str>,
+    /// Tells one place of a document from another.
+    pub(crate) address: usize,
 }
 
 impl<'a> Place<'a> {
+    pub(crate) fn root(schema: &'a Map<String, Value>, path: &str) -> Self {
+        let address = std::ptr::from_ref(schema) as usize;
+        Self { written: Written::Keywords(schema), path: path.into(), address }
+    }
+
     pub(crate) fn new(schema: &'a Value, path: &str) -> Self {
-        Self { schema, path: path.into() }
+        let address = std::ptr::from_ref(schema) as usize;
+        match schema {
+            Value::Object(schema) => Self::root(schema, path),
+            Value::Bool(verdict) => Self { written: Written::Verdict(*verdict), path: path.into(), address },
+            _ => Self { written: Written::Malformed, path: path.into(), address },
+        }
     }
 
     pub(crate) fn inside(&self, schema: &'a Value, steps: &str) -> Self {
-        Self { schema, path: format!("{}.{steps}", self.path).into() }
-    }
-
-    /// Tells one place of a document from another.
-    pub(crate) fn address(&self) -> usize {
-        std::ptr::from_ref(self.schema) as usize
+        Self::new(schema, &format!("{}.{steps}", self.path))
     }
 }
 
@@ -71,8 +87,24 @@ impl<'a> Said<'a> {
         }
     }
 
+    /// Writes down which places speak of it, and how they join.
+    pub(crate) fn sign(&self, text: &mut String) {
+        let (joint, said) = match self {
+            Self::Nothing => return text.push('-'),
+            Self::Here(place) => return text.push_str(&place.address.to_string()),
+            Self::All(said) => ('&', said),
+            Self::Any(said) => ('|', said),
+        };
+        text.push('(');
+        for said in said {
+            text.push(joint);
+            said.sign(text);
+        }
+        text.push(')');
+    }
+
     fn is(&self, other: &Self) -> bool {
-        matches!((self, other), (Self::Here(one), Self::Here(two)) if one.address() == two.address())
+        matches!((self, other), (Self::Here(one), Self::Here(two)) if one.address == two.address)
     }
 }
 

@@ -16,7 +16,8 @@ pub async fn answer(gateway: &Arc<Gateway>, session: &Arc<Session>, frame: &[u8]
     let self_contained = tool_call.era == Era::SelfContained;
     match call::admit(gateway, session, &tool_call) {
         Admitted::Call(endpoint, arguments) if tool_call.plain && tool_call.era != Era::Unclear => {
-            call::run(gateway, session, endpoint, arguments, &tool_call.id, self_contained).await
+            let client = call::client(session, &tool_call);
+            call::run(gateway, session, endpoint, arguments, client, &tool_call.id, self_contained).await
         }
         Admitted::Answer(answer) => Some(reply::tool_result(&tool_call.id, &answer, self_contained)),
         Admitted::Call(..) | Admitted::Starts | Admitted::UnknownTool => None,

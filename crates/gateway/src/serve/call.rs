@@ -5,8 +5,15 @@ use std::sync::Arc;
 use aql::{error::Error, registry::Endpoint, response::Answer, scan};
 use serde_json::{Map, Value};
 
-use super::{frame::ToolCall, reply, tasks};
-use crate::{pipeline::Gateway, progress::Progress, session::Session};
+use super::{
+    frame::{Era, ToolCall},
+    reply, tasks,
+};
+use crate::{
+    client::{Caller, Client},
+    pipeline::Gateway,
+    session::Session,
+};
 
 /// What becomes of a call's arguments.
 pub(crate) enum Admitted {
@@ -32,6 +39,26 @@ pub(crate) fn admit(gateway: &Gateway, session: &Session, call: &ToolCall<'_>) -
     }
 }
 
+/// How the client of a call can be asked something while it runs.
+pub(crate) fn client(session: &Session, call: &ToolCall<'_>) -> Client {
+    match (call.era, call.capabilities) {
+        (Era::Initialized, _) => session.client(),
+        (_, None) => Client::Nobody,
+        (_, Some(declared)) => {
+            serde_json::from_str(declared.get()).map_or(Client::Nobody, |declared| Client::recalls(&declared))
+        }
+    }
+}
+
+/// Whether another server may be called, which may have a question.
+pub(crate) fn goes_elsewhere(gateway: &Gateway, arguments: &Map<String, Value>) -> bool {
+    let surface = gateway.surface();
+    let registry = surface.registry();
+    let named =
+        arguments.get("operation").and_then(Value::as_str).and_then(|name| registry.get(registry.id(name)?));
+    named.is_none_or(|operation| operation.server().is_some())
+}
+
 /// The answer to a call that is not UTF-8.
 pub(crate) fn not_utf8(session: &Session, offset: usize) -> Answer {
     Answer::failure(Error::invalid_encoding(Some(offset)), Some(session.id()))
@@ -48,13 +75,15 @@ pub(crate) async fn run(
     session: &Arc<Session>,
     endpoint: Endpoint,
     arguments: Map<String, Value>,
+    client: Client,
     request_id: &str,
     self_contained: bool,
 ) -> Option<Vec<u8>> {
     let running = session.running(request_id);
+    let caller = Caller { client, ..Caller::default() };
     let answer = tokio::select! {
         biased;
-        answer = gateway.handle(session, endpoint, arguments, Progress::default()) => answer,
+        answer = gateway.handle(session, endpoint, arguments, caller) => answer,
         () = running.cancelled() => return None,
     };
     Some(reply::tool_result(request_id, &answer, self_contained))

@@ -15,10 +15,11 @@ pub(crate) enum Frame<'a> {
     Call(ToolCall<'a>),
     /// A legacy cancellation of the request with that id, which the library is told of as well.
     Cancelled(Cow<'a, str>),
-    /// A request for the library.
+    /// A request for the library, unless another server can answer it.
     Request {
         id: Cow<'a, str>,
         opens: Opens,
+        elsewhere: Option<Elsewhere<'a>>,
     },
     /// A notification or response for the library.
     Notice,
@@ -32,6 +33,26 @@ pub(crate) enum Frame<'a> {
         offset: usize,
     },
 }
+
+/// A request that another server may answer.
+pub(crate) struct Elsewhere<'a> {
+    pub(crate) method: &'static str,
+    /// What the request is about, as headers repeat it.
+    pub(crate) name: Option<Cow<'a, str>>,
+    pub(crate) params: Option<&'a RawValue>,
+    pub(crate) era: Era,
+}
+
+/// The methods that are other servers' to answer.
+const ELSEWHERE: [&str; 7] = [
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+];
 
 /// Whether a request begins the life of a connection, which the library insists on before anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +70,8 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) tool: Cow<'a, str>,
     pub(crate) arguments: Option<&'a RawValue>,
     pub(crate) era: Era,
+    /// What its client can be asked for, where the request says so and that is anything at all.
+    pub(crate) capabilities: Option<&'a RawValue>,
     /// Nothing in it needs more than an answer: no progress wanted, no task, no input responses.
     pub(crate) plain: bool,
 }
@@ -194,8 +217,10 @@ pub(crate) fn read(bytes: &[u8]) -> Frame<'_> {
                 None => Frame::Notice,
             }
         }
-        (Some("initialize"), Some(id), _) => Frame::Request { id, opens: Opens::Initialize },
-        (Some(method), Some(id), params) => Frame::Request { id, opens: opens(method, params) },
+        (Some("initialize"), Some(id), _) => Frame::Request { id, opens: Opens::Initialize, elsewhere: None },
+        (Some(method), Some(id), params) => {
+            Frame::Request { id, opens: opens(method, params), elsewhere: elsewhere(method, params) }
+        }
         (Some(_), None, _) | (None, Some(_), _) => Frame::Notice,
         (None, None, _) => {
             let message = "The message is neither a request, a notification nor a response";
@@ -225,7 +250,31 @@ fn tool_call<'a>(id: Cow<'a, str>, params: &'a str) -> Frame<'a> {
         && params.task.is_none()
         && params.input_responses.is_none()
         && params.request_state.is_none();
-    Frame::Call(ToolCall { id, tool: params.name, arguments: params.arguments, era: meta.era(), plain })
+    let capabilities = meta.client_capabilities.filter(|declared| declared.get() != "{}");
+    let (tool, arguments, era) = (params.name, params.arguments, meta.era());
+    Frame::Call(ToolCall { id, tool, arguments, era, capabilities, plain })
+}
+
+fn elsewhere<'a>(method: &str, params: Option<&'a RawValue>) -> Option<Elsewhere<'a>> {
+    #[derive(Deserialize, Default)]
+    struct About<'a> {
+        #[serde(borrow, default)]
+        name: Option<Cow<'a, str>>,
+        #[serde(borrow, default)]
+        uri: Option<Cow<'a, str>>,
+        #[serde(borrow, default, rename = "_meta")]
+        meta: Option<&'a RawValue>,
+    }
+    let method = ELSEWHERE.into_iter().find(|known| *known == method)?;
+    let about: About<'a> = match params {
+        Some(params) => object(params.get())?,
+        None => About::default(),
+    };
+    let era = match about.meta {
+        Some(meta) => object::<Meta<'_>>(meta.get())?.era(),
+        None => Era::Initialized,
+    };
+    Some(Elsewhere { method, name: about.name.or(about.uri), params, era })
 }
 
 fn opens(method: &str, params: Option<&RawValue>) -> Opens {

@@ -2,21 +2,26 @@
 
 use std::{sync::Arc, time::Duration};
 
-use aql::{response::Answer, tools::Tool as AqlTool};
+use aql::{
+    response::{Answer, Questions},
+    tools::Tool as AqlTool,
+};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
-        GetTaskParams, GetTaskResult, Implementation, ListToolsResult, PaginatedRequestParams,
-        ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
-        ToolAnnotations, UpdateTaskParams,
+        GetTaskParams, GetTaskResult, Implementation, InputResponses, ListToolsResult,
+        PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ProtocolVersion,
+        ServerCapabilities, ServerConfig, Tool, ToolAnnotations, UpdateTaskParams,
     },
-    service::RequestContext,
+    service::{NotificationContext, RequestContext},
 };
+use serde_json::json;
 use tokio_util::task::TaskTracker;
 
-use super::tasks;
+use super::{client::ConnectedClient, tasks};
 use crate::{
+    client::{Caller, Client, Resumed},
     pipeline::Gateway,
     progress::{Progress, Relayed, TOTAL},
     session::Session,
@@ -58,7 +63,13 @@ impl ServerHandler for Handler {
         let surface = self.gateway.surface();
         let tools = ServerCapabilities::builder().enable_tools();
         let with_tasks = tasks::are_offered(surface.registry());
-        let capabilities = if with_tasks { tools.enable_tasks().build() } else { tools.build() };
+        let mut capabilities = if with_tasks { tools.enable_tasks().build() } else { tools.build() };
+        if let Some(upstreams) = self.gateway.upstreams() {
+            capabilities.resources = upstreams.may_offer("resources").then(Default::default);
+            capabilities.prompts = upstreams.may_offer("prompts").then(Default::default);
+            capabilities.completions = upstreams.may_offer("completions").then(Default::default);
+            capabilities.logging = upstreams.may_offer("logging").then(Default::default);
+        }
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("aqueduct", env!("CARGO_PKG_VERSION"));
         let mut instructions = format!(
@@ -113,14 +124,22 @@ impl ServerHandler for Handler {
         let arguments = request.arguments.unwrap_or_default();
         let takes_task = tasks::may_start(surface.registry(), endpoint, &arguments)
             && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
-        let work = self.gateway.handle(&session, endpoint, arguments, progress.clone());
+        let caller = Caller {
+            progress: progress.clone(),
+            client: client(&context, &session),
+            resumed: resumed(request.request_state, request.input_responses),
+        };
+        let work = self.gateway.handle(&session, endpoint, arguments, caller);
         let telling = tell(&context, progress.clone());
         tokio::select! {
             answer = work => {
                 if let Some(execution) = progress.execution().filter(|_| takes_task) {
                     return Ok(CallToolResponse::Task(tasks::created(&execution)));
                 }
-                Ok(tool_result(&answer).into())
+                match answer.questions() {
+                    Some(questions) => input_required(questions),
+                    None => Ok(tool_result(&answer).into()),
+                }
             }
             () = running.cancelled() => {
                 // A cancelled request gets no answer: the library drops ours once it has seen the cancellation too.
@@ -129,6 +148,19 @@ impl ServerHandler for Handler {
             }
             () = context.ct.cancelled() => Err(ErrorData::internal_error("The call was cancelled", None)),
             () = telling => Err(ErrorData::internal_error("The call's progress ended before the call", None)),
+        }
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let session = self.session.clone().or_else(|| {
+            let parts = context.extensions.get::<http::request::Parts>()?;
+            parts.extensions.get::<Arc<Session>>().cloned()
+        });
+        let declared = context.peer.peer_info();
+        let capabilities = declared.as_ref().map(|declared| &declared.capabilities);
+        let client = ConnectedClient::new(context.peer.clone(), capabilities, None);
+        if let Some(session) = session {
+            session.connect(Client::Live(Arc::new(client)));
         }
     }
 
@@ -156,6 +188,44 @@ impl ServerHandler for Handler {
     ) -> Result<(), ErrorData> {
         tasks::cancel(&self.gateway, &self.known_session(&context)?, &request.task_id).await
     }
+}
+
+/// How the client of a call can be asked something.
+fn client(context: &RequestContext<RoleServer>, session: &Session) -> Client {
+    let declared = context.client_capabilities();
+    if context.protocol_version().is_some_and(|version| version == ProtocolVersion::V_2026_07_28) {
+        return declared
+            .and_then(|declared| serde_json::to_value(declared).ok())
+            .map_or(Client::Nobody, |declared| Client::recalls(&declared));
+    }
+    match session.client() {
+        Client::Live(_) => {
+            let id = Some(context.id.clone());
+            Client::Live(Arc::new(ConnectedClient::new(context.peer.clone(), declared.as_ref(), id)))
+        }
+        other => other,
+    }
+}
+
+fn resumed(state: Option<String>, responses: Option<InputResponses>) -> Option<Arc<Resumed>> {
+    if state.is_none() && responses.is_none() {
+        return None;
+    }
+    let responses = responses.and_then(|responses| serde_json::to_value(responses).ok());
+    let responses = responses.and_then(|responses| responses.as_object().cloned()).unwrap_or_default();
+    Some(Arc::new(Resumed { state, responses }))
+}
+
+/// The answer to a call whose client has to be asked something first.
+fn input_required(questions: &Questions) -> Result<CallToolResponse, ErrorData> {
+    let result = json!({"resultType": "input_required", "inputRequests": questions.requests,
+                        "requestState": questions.state});
+    serde_json::from_value(result).map(CallToolResponse::InputRequired).map_err(|_| {
+        ErrorData::internal_error(
+            "The server behind this operation asks something that cannot be passed on",
+            None,
+        )
+    })
 }
 
 /// Tells the caller how far its call is, if it asked to be told. Never ends by itself.

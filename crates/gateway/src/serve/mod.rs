@@ -5,6 +5,8 @@
 
 pub mod bytes;
 mod call;
+mod client;
+mod elsewhere;
 mod frame;
 mod handler;
 pub mod http;

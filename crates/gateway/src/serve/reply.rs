@@ -1,6 +1,6 @@
 //! JSON-RPC answers, written straight into bytes.
 
-use aql::response::Answer;
+use aql::response::{Answer, Questions};
 use serde_json::json;
 
 pub(crate) const PARSE_ERROR: i32 = -32700;
@@ -19,6 +19,9 @@ pub(crate) fn error(id: &str, code: i32, message: &str) -> Vec<u8> {
 
 /// The result of a tool call: the answer as text content. `id` is raw JSON.
 pub(crate) fn tool_result(id: &str, answer: &Answer, self_contained: bool) -> Vec<u8> {
+    if let Some(questions) = answer.questions() {
+        return input_required(id, questions);
+    }
     let attached: usize = answer.content().iter().map(|block| block.get().len() + 1).sum();
     let mut out = Vec::with_capacity(answer.size() + answer.size() / 4 + attached + 160);
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
@@ -43,6 +46,15 @@ pub(crate) fn tool_result(id: &str, answer: &Answer, self_contained: bool) -> Ve
     out.extend_from_slice(if answer.is_error() { b"true" } else { b"false" });
     out.extend_from_slice(b"}}");
     out
+}
+
+/// The answer to a call whose client has to be asked something first.
+fn input_required(id: &str, questions: &Questions) -> Vec<u8> {
+    let mut result = json!({"resultType": "input_required", "inputRequests": questions.requests});
+    if let (Some(state), Some(result)) = (&questions.state, result.as_object_mut()) {
+        result.insert("requestState".to_owned(), json!(state));
+    }
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}").into_bytes()
 }
 
 /// Appends JSON that came from elsewhere. A line feed in it can only stand between its tokens, where a space does as well.

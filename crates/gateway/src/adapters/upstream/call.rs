@@ -5,17 +5,22 @@ use std::sync::Arc;
 use aql::{
     adopt::Wiring,
     error::{Code, Error},
+    listed::ListedTool,
+    response::{Data, Questions},
 };
 use serde_json::{Map, Value};
+use tokio::sync::mpsc;
 
 use super::{
     error::{self, Place},
     peer::Caller,
+    relay::{self, Asks, State, Turn},
     result::{self, ToolResult},
     server::Upstream,
-    wire::Params,
+    wire::{Params, Raw},
 };
 use crate::{
+    client::Client,
     dispatch::{Context, Handler, Outcome, Work},
     gate::Permitted,
 };
@@ -29,14 +34,22 @@ struct Prepared {
     /// The tool's name as JSON.
     name: String,
     wiring: Wiring,
+    /// Properties that the upstream wants in headers too, each with the header's name.
+    in_headers: Vec<(String, String)>,
     /// Why it may not be called, where its definition has changed.
     held: Option<Error>,
 }
 
 impl ToolCall {
-    pub(super) fn new(upstream: Arc<Upstream>, tool: &str, wiring: Wiring, held: Option<Error>) -> Self {
-        let name = Value::from(tool).to_string();
-        Self(Arc::new(Prepared { upstream, tool: tool.into(), name, wiring, held }))
+    pub(super) fn new(
+        upstream: Arc<Upstream>,
+        tool: &ListedTool,
+        wiring: Wiring,
+        held: Option<Error>,
+    ) -> Self {
+        let name = Value::from(tool.name.as_str()).to_string();
+        let in_headers = in_headers(&tool.input_schema);
+        Self(Arc::new(Prepared { upstream, tool: tool.name.as_str().into(), name, wiring, in_headers, held }))
     }
 }
 
@@ -48,28 +61,141 @@ impl Handler for ToolCall {
     }
 }
 
+/// Properties with an `x-mcp-header`.
+fn in_headers(schema: &Map<String, Value>) -> Vec<(String, String)> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let named = properties.into_iter().flatten().filter_map(|(name, property)| {
+        let header = property.get("x-mcp-header")?.as_str()?;
+        Some((name.clone(), header.to_owned()))
+    });
+    named.collect()
+}
+
+/// An upstream of today's may ask again and again; this often it is answered.
+const ROUNDS_MAX: usize = 10;
+
 impl Prepared {
-    async fn call(&self, params: Map<String, Value>, context: Context) -> Result<Outcome, Error> {
+    async fn call(self: Arc<Self>, params: Map<String, Value>, context: Context) -> Result<Outcome, Error> {
         if let Some(held) = &self.held {
             return Err(held.clone());
         }
         context.progress.relays();
         let arguments = self.wiring.arguments(params);
-        let params = Params::none()
-            .raw("name", &self.name)
-            .value("arguments", &arguments)
-            .about(Arc::clone(&self.tool));
-        let caller = Caller { session: context.session, progress: context.progress };
-        let raw = self.upstream.request("tools/call", &params, &self.tool, caller).await?;
-        let place = Place { server: self.upstream.name(), tool: &self.tool };
-        let Ok(result) = serde_json::from_str::<ToolResult<'_>>(raw.get()) else {
-            return Err(error::of_tool(place, "its result cannot be read"));
+        let arguments = serde_json::to_string(&arguments)
+            .map_err(|_| Error::internal("the parameters could not be written"))?;
+        let Context { session, progress, client, resumed, .. } = context;
+        let recalls = matches!(client, Client::Recalls(_));
+        let (asked, questions) = if recalls { split(mpsc::unbounded_channel()) } else { (None, None) };
+        let caller = Caller { session: Arc::clone(&session), progress, client, questions: asked };
+        let state = resumed.as_ref().and_then(|resumed| relay::state(resumed.state.as_deref()?));
+        let of = || format!("{} {arguments}", self.name);
+        let turn = match (state, questions) {
+            (Some(State::Ours(state)), _) => {
+                let responses = resumed.as_ref().map(|resumed| resumed.responses.clone()).unwrap_or_default();
+                self.upstream.parked.resume(&session, of(), state, responses).await?
+            }
+            (state, Some(questions)) => {
+                let theirs = match state {
+                    Some(State::Theirs(state)) => {
+                        resumed.as_ref().map(|resumed| (state.to_owned(), resumed.responses.clone()))
+                    }
+                    _ => None,
+                };
+                let (prepared, of) = (Arc::clone(&self), of());
+                let call = Box::pin(async move { prepared.rounds(&arguments, caller, theirs).await });
+                self.upstream.parked.follow(&session, of, call, questions).await?
+            }
+            (_, None) => Turn::Result(self.rounds(&arguments, caller, None).await?),
         };
+        match turn {
+            Turn::Asked(questions) => Ok(asks(questions)),
+            Turn::Result(raw) => self.outcome(&raw, recalls),
+        }
+    }
+
+    /// Calls the tool, and again with the client's answers as long as an upstream of today's asks for them and the
+    /// client can be asked while its call runs.
+    async fn rounds(
+        &self,
+        arguments: &str,
+        caller: Caller,
+        mut answers: Option<(String, Map<String, Value>)>,
+    ) -> Result<Raw, Error> {
+        for _ in 0..ROUNDS_MAX {
+            let mut params = Params::none()
+                .raw("name", &self.name)
+                .raw("arguments", arguments)
+                .about(Arc::clone(&self.tool))
+                .in_headers(self.headers(arguments));
+            if let Some((state, responses)) = &answers {
+                params = params.value("inputResponses", responses);
+                if !state.is_empty() {
+                    params = params.value("requestState", state);
+                }
+            }
+            let raw = self.upstream.request("tools/call", &params, &self.tool, caller.clone()).await?;
+            if !caller.client.answers_live() || !is_asking(&raw) {
+                return Ok(raw);
+            }
+            let Ok(asks) = serde_json::from_str::<Asks>(raw.get()) else { return Ok(raw) };
+            let responses =
+                asks.answered_by(&caller.client).await.map_err(|why| error::of_tool(self.place(), &why))?;
+            answers = Some((asks.request_state.unwrap_or_default(), responses));
+        }
+        Err(error::of_tool(self.place(), "it asks without end"))
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place { server: self.upstream.name(), tool: &self.tool }
+    }
+
+    /// The parameters that the upstream wants in headers as well.
+    fn headers(&self, arguments: &str) -> Vec<(String, String)> {
+        if self.in_headers.is_empty() {
+            return Vec::new();
+        }
+        let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+        let value = |property: &str| match arguments.get(property)? {
+            Value::String(text) => Some(text.clone()),
+            other @ (Value::Bool(_) | Value::Number(_)) => Some(other.to_string()),
+            _ => None,
+        };
+        let given =
+            self.in_headers.iter().filter_map(|(property, header)| Some((header.clone(), value(property)?)));
+        given.collect()
+    }
+
+    fn outcome(&self, raw: &Raw, recalls: bool) -> Result<Outcome, Error> {
+        let Ok(result) = serde_json::from_str::<ToolResult<'_>>(raw.get()) else {
+            return Err(error::of_tool(self.place(), "its result cannot be read"));
+        };
+        if result.result_type.as_deref() == Some(INPUT_REQUIRED) {
+            return match serde_json::from_str::<Asks>(raw.get()) {
+                Ok(asked) if recalls => Ok(asks(asked.into_questions())),
+                _ => Err(error::of_tool(self.place(), "it has a question, and the client cannot be asked")),
+            };
+        }
         if result.is_error == Some(true) {
-            return Err(error::of_tool(place, &result::text(&result.content)));
+            return Err(error::of_tool(self.place(), &result::text(&result.content)));
         }
         Ok(result::outcome(&result))
     }
+}
+
+const INPUT_REQUIRED: &str = "input_required";
+
+fn is_asking(raw: &Raw) -> bool {
+    raw.get().contains(INPUT_REQUIRED)
+        && serde_json::from_str::<ToolResult<'_>>(raw.get())
+            .is_ok_and(|result| result.result_type.as_deref() == Some(INPUT_REQUIRED))
+}
+
+fn asks(questions: Questions) -> Outcome {
+    Outcome { questions: Some(Box::new(questions)), ..Outcome::from(Data::Value(Value::Null)) }
+}
+
+fn split<A, B>((one, other): (A, B)) -> (Option<A>, Option<B>) {
+    (Some(one), Some(other))
 }
 
 /// Why a tool may not be called whose definition has changed.

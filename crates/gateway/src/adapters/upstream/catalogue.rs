@@ -22,9 +22,9 @@ use super::{
 };
 use crate::config::{self, Definitions};
 
-/// More pages or tools than this are no list but a trap.
+/// More pages or items than this are no list but a trap.
 const PAGES_MAX: usize = 500;
-const TOOLS_MAX: usize = 10_000;
+const ITEMS_MAX: usize = 10_000;
 
 /// What an upstream answered when it was asked what it offers.
 #[derive(Debug, Clone)]
@@ -36,14 +36,16 @@ pub struct Capture {
     pub instructions: Option<String>,
     /// The pages of `tools/list`, each as it came.
     pub pages: Vec<Value>,
+    pub resources: Vec<Value>,
+    pub templates: Vec<Value>,
+    pub prompts: Vec<Value>,
 }
 
 impl Capture {
     /// All tools of all pages.
     #[must_use]
     pub fn tools(&self) -> Vec<Value> {
-        let of_page = |page: &Value| page.get("tools").and_then(Value::as_array).cloned().unwrap_or_default();
-        self.pages.iter().flat_map(of_page).collect()
+        self.pages.iter().flat_map(|page| items(page, "tools")).collect()
     }
 }
 
@@ -52,27 +54,17 @@ pub(super) async fn capture(peer: &Arc<Peer>, within: Duration) -> Result<Captur
     let Some(hello) = peer.hello() else {
         return Err(Failure::Unreachable("the connection was not opened".to_owned()));
     };
-    let mut pages: Vec<Value> = Vec::new();
-    let mut tools = 0;
     // A server without tools may still have resources and prompts.
-    let mut cursor = hello.offers("tools").then_some(None);
-    while let Some(after) = cursor {
-        let params = match &after {
-            Some(after) => Params::none().value("cursor", after),
-            None => Params::none(),
-        };
-        let raw = peer.request("tools/list", &params, within, None).await?;
-        let page: Value = serde_json::from_str(raw.get())
-            .map_err(|_| Failure::Unreachable("its list of tools cannot be read".to_owned()))?;
-        tools += page.get("tools").and_then(Value::as_array).map_or(0, Vec::len);
-        let next = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
-        let repeats = next.is_some() && next == after;
-        pages.push(page);
-        if repeats || pages.len() >= PAGES_MAX || tools > TOOLS_MAX {
-            return Err(Failure::Unreachable("its list of tools does not end".to_owned()));
+    let pages =
+        if hello.offers("tools") { list(peer, "tools/list", "tools", within).await? } else { Vec::new() };
+    // Of these a server may say that it has them and not answer; its tools are not to suffer.
+    let others = async |capability: &str, method: &str, key: &str| {
+        if !hello.offers(capability) {
+            return Vec::new();
         }
-        cursor = next.map(Some);
-    }
+        let pages = list(peer, method, key, within).await.unwrap_or_default();
+        pages.iter().flat_map(|page| items(page, key)).collect()
+    };
     Ok(Capture {
         server: hello.server.clone(),
         era: hello.era,
@@ -80,7 +72,41 @@ pub(super) async fn capture(peer: &Arc<Peer>, within: Duration) -> Result<Captur
         capabilities: hello.capabilities.clone(),
         instructions: hello.instructions.clone(),
         pages,
+        resources: others("resources", "resources/list", "resources").await,
+        templates: others("resources", "resources/templates/list", "resourceTemplates").await,
+        prompts: others("prompts", "prompts/list", "prompts").await,
     })
+}
+
+fn items(page: &Value, key: &str) -> Vec<Value> {
+    page.get(key).and_then(Value::as_array).cloned().unwrap_or_default()
+}
+
+/// All pages of a list, each as it came.
+async fn list(peer: &Arc<Peer>, method: &str, key: &str, within: Duration) -> Result<Vec<Value>, Failure> {
+    let mut pages: Vec<Value> = Vec::new();
+    let mut count = 0;
+    let mut after: Option<String> = None;
+    loop {
+        let params = match &after {
+            Some(after) => Params::none().value("cursor", after),
+            None => Params::none(),
+        };
+        let raw = peer.request(method, &params, within, None).await?;
+        let page: Value = serde_json::from_str(raw.get())
+            .map_err(|_| Failure::Unreachable(format!("its answer to '{method}' cannot be read")))?;
+        count += page.get(key).and_then(Value::as_array).map_or(0, Vec::len);
+        let next = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
+        let repeats = next.is_some() && next == after;
+        pages.push(page);
+        if repeats || pages.len() >= PAGES_MAX || count > ITEMS_MAX {
+            return Err(Failure::Unreachable(format!("its list of {key} does not end")));
+        }
+        match next {
+            Some(next) => after = Some(next),
+            None => return Ok(pages),
+        }
+    }
 }
 
 /// A catalogue as it is kept.
@@ -100,9 +126,15 @@ pub struct Kept {
     /// RFC 3339, UTC.
     pub captured_at: String,
     pub tools: Vec<Pinned>,
+    #[serde(default)]
+    pub resources: Vec<Value>,
+    #[serde(default)]
+    pub templates: Vec<Value>,
+    #[serde(default)]
+    pub prompts: Vec<Value>,
 }
 
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 /// How much of its link is in the name of a wrapped server's file.
 const LINK_CHARS: usize = 16;
@@ -191,6 +223,9 @@ impl Kept {
             instructions: capture.instructions.clone(),
             captured_at: now.to_string(),
             tools,
+            resources: capture.resources.clone(),
+            templates: capture.templates.clone(),
+            prompts: capture.prompts.clone(),
         }
     }
 
@@ -217,6 +252,8 @@ impl Kept {
         told(self) == told(other)
             && (&self.server, &self.capabilities, &self.instructions, self.era)
                 == (&other.server, &other.capabilities, &other.instructions, other.era)
+            && (&self.resources, &self.templates, &self.prompts)
+                == (&other.resources, &other.templates, &other.prompts)
     }
 }
 

@@ -179,7 +179,7 @@ fn ailment(failure: &Failure) -> Ailment {
 
 fn met(settings: &config::Upstream, capture: &Capture, kept: &Kept, start: Duration) -> Met {
     let mut taken = Taken::default();
-    let (pinned, adopted) = super::adopted(settings, kept, &mut taken);
+    let super::Became { pinned, adopted, .. } = super::adopted(settings, kept, &mut taken);
     let offered = || kept.tools.iter().filter(|tool| !tool.gone);
     let allowed = || offered().filter(|tool| settings.tools.allows(tool.name()));
     let is_read = |name: &str| pinned.iter().any(|tool| tool.name() == name);

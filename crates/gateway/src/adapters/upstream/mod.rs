@@ -7,9 +7,11 @@ pub mod examine;
 mod http;
 mod introduce;
 mod keep;
+pub mod offers;
 mod open;
 mod peer;
 mod process;
+mod relay;
 mod result;
 mod server;
 mod slot;
@@ -27,6 +29,7 @@ use aql::{
     registry::{Builder, Problems},
     trust::TrustLevel,
 };
+use arc_swap::ArcSwap;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -35,6 +38,7 @@ pub use self::open::{Era, Identity};
 use self::{
     call::ToolCall,
     catalogue::{Catalogues, Kept, Pinned},
+    offers::Offers,
     server::{Notice, Upstream},
 };
 use super::Operations;
@@ -47,6 +51,8 @@ pub struct Upstreams {
     /// What is served without any upstream.
     own: Operations,
     builder: Builder,
+    /// What is offered besides tools.
+    offers: ArcSwap<Offers>,
     notices: Mutex<Option<mpsc::UnboundedReceiver<Notice>>>,
     stopping: CancellationToken,
 }
@@ -67,6 +73,7 @@ impl Upstreams {
             catalogues,
             own,
             builder,
+            offers: ArcSwap::default(),
             notices: Mutex::new(Some(heard)),
             stopping: CancellationToken::new(),
         })
@@ -77,11 +84,14 @@ impl Upstreams {
         let mut operations = self.own.clone();
         let own = operations.operations.iter().map(|(operation, _)| operation);
         let mut taken = Taken::default().with(own, &operations.types);
+        let mut offers = Offers::default();
         for upstream in &self.all {
             if let Some(kept) = self.catalogues.load(&upstream.settings) {
                 add(&mut operations, &mut taken, upstream, &kept);
+                offers.add(upstream, &kept);
             }
         }
+        self.offers.store(Arc::new(offers));
         let surface = operations.publish(self.builder.clone())?;
         Ok(surface.introduced(self.introduction()))
     }
@@ -92,6 +102,11 @@ impl Upstreams {
         let settings = &upstream.settings;
         let kept = self.catalogues.load(settings).filter(|_| settings.wrapped)?;
         Some(introduce::introduce(&settings.name, kept.server.as_ref(), kept.instructions.as_deref()))
+    }
+
+    #[must_use]
+    pub fn are_any(&self) -> bool {
+        !self.all.is_empty()
     }
 
     /// Whether all of them were asked before what they offer.
@@ -123,14 +138,15 @@ const ACCEPT_WRAPPED: &str =
 /// Adds what an upstream offers.
 fn add(operations: &mut Operations, taken: &mut Taken, upstream: &Arc<Upstream>, kept: &Kept) {
     let settings = &upstream.settings;
-    let (pinned, adopted) = adopted(settings, kept, taken);
+    let Became { pinned, tools, adopted } = adopted(settings, kept, taken);
     for operation in adopted.operations {
         let changed = pinned.iter().find(|tool| tool.name() == operation.tool && tool.offered.is_some());
         let held = changed.map(|tool| {
             let held = call::held(&settings.name, tool.name(), &tool.changes());
             if settings.wrapped { held.hint(ACCEPT_WRAPPED) } else { held }
         });
-        let call = ToolCall::new(Arc::clone(upstream), &operation.tool, operation.wiring, held);
+        let Some(tool) = tools.iter().find(|tool| tool.name == operation.tool) else { continue };
+        let call = ToolCall::new(Arc::clone(upstream), tool, operation.wiring, held);
         operations.add(operation.definition, call);
     }
     operations.add_types(adopted.types);
@@ -144,8 +160,16 @@ pub(crate) fn annotations_trust(settings: &config::Upstream) -> classify::Trust 
     }
 }
 
-/// What becomes of the tools that an upstream offers and the operator allows, and those tools.
-fn adopted<'a>(settings: &config::Upstream, kept: &'a Kept, taken: &mut Taken) -> (Vec<&'a Pinned>, Adopted) {
+/// What became of an upstream's tools.
+struct Became<'a> {
+    /// Those that could be read, in the same order as `tools`.
+    pinned: Vec<&'a Pinned>,
+    tools: Vec<ListedTool>,
+    adopted: Adopted,
+}
+
+/// What becomes of the tools that an upstream offers and the operator allows.
+fn adopted<'a>(settings: &config::Upstream, kept: &'a Kept, taken: &mut Taken) -> Became<'a> {
     let offered = kept.tools.iter().filter(|tool| !tool.gone && settings.tools.allows(tool.name()));
     let (pinned, tools): (Vec<_>, Vec<ListedTool>) =
         offered.filter_map(|tool| Some((tool, read(&tool.definition)?))).unzip();
@@ -155,7 +179,8 @@ fn adopted<'a>(settings: &config::Upstream, kept: &'a Kept, taken: &mut Taken) -
         trust: annotations_trust(settings),
         overrides: &settings.overrides,
     };
-    (pinned, adopt::adopt(&tools, &options, taken))
+    let adopted = adopt::adopt(&tools, &options, taken);
+    Became { pinned, tools, adopted }
 }
 
 fn read(definition: &Value) -> Option<ListedTool> {

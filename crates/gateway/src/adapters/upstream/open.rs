@@ -28,8 +28,6 @@ pub(super) struct Hello {
     pub(super) server: Option<Identity>,
     pub(super) capabilities: Map<String, Value>,
     pub(super) instructions: Option<String>,
-    /// The members of `_meta` that every request carries.
-    pub(super) meta: String,
 }
 
 /// Who an upstream is.
@@ -64,13 +62,13 @@ fn identity() -> Value {
     json!({"name": "aqueduct", "title": "Aqueduct", "version": env!("CARGO_PKG_VERSION")})
 }
 
-/// The `_meta` members of a request that says everything itself.
-pub(super) fn meta() -> String {
+/// The `_meta` members of a request that says everything itself. The capabilities are those of the client it is made
+/// for, as JSON.
+pub(super) fn meta(capabilities: &str) -> String {
     format!(
         "\"io.modelcontextprotocol/protocolVersion\":\"{SELF_CONTAINED}\",\
-         \"io.modelcontextprotocol/clientInfo\":{},\"io.modelcontextprotocol/clientCapabilities\":{}",
+         \"io.modelcontextprotocol/clientInfo\":{},\"io.modelcontextprotocol/clientCapabilities\":{capabilities}",
         identity(),
-        capabilities()
     )
 }
 
@@ -112,7 +110,7 @@ async fn discover(peer: &Arc<Peer>, within: Duration) -> Result<(), Failure> {
     if let Some(link) = peer.http() {
         link.lives(Era::SelfContained, SELF_CONTAINED);
     }
-    let raw = peer.request_with("server/discover", &Params::none(), within, None, &meta()).await?;
+    let raw = peer.request_with("server/discover", &Params::none(), within, None, &meta("{}")).await?;
     let found: Discovered = serde_json::from_str(raw.get()).map_err(|_| unreadable("server/discover"))?;
     if !found.supported.is_empty() && !found.supported.iter().any(|version| version == SELF_CONTAINED) {
         return Err(unreadable("server/discover"));
@@ -125,7 +123,6 @@ async fn discover(peer: &Arc<Peer>, within: Duration) -> Result<(), Failure> {
         server,
         capabilities: found.capabilities,
         instructions: found.instructions,
-        meta: meta(),
     });
     Ok(())
 }
@@ -165,7 +162,6 @@ async fn initialize(peer: &Arc<Peer>, within: Duration) -> Result<(), Failure> {
         server: found.server_info,
         capabilities: found.capabilities,
         instructions: found.instructions,
-        meta: String::new(),
     });
     peer.notify("notifications/initialized", &Params::none());
     Ok(())

@@ -18,10 +18,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     http::HttpLink,
-    open::Hello,
+    open::{self, Era, Hello},
+    relay::Question,
     wire::{self, Message, Params, Raw, RpcError},
 };
 use crate::{
+    client::{Capabilities, Client},
     progress::{Progress, Relayed},
     session::Session,
 };
@@ -47,6 +49,9 @@ pub(super) enum Failure {
 pub(super) struct Caller {
     pub(super) session: Arc<Session>,
     pub(super) progress: Progress,
+    pub(super) client: Client,
+    /// Where questions go to, if the client has to call again for them.
+    pub(super) questions: Option<mpsc::UnboundedSender<Question>>,
 }
 
 /// What an upstream says without being asked.
@@ -189,8 +194,14 @@ impl Peer {
         within: Duration,
         caller: Option<Caller>,
     ) -> Result<Raw, Failure> {
-        let meta = self.hello.get().map_or("", |hello| hello.meta.as_str());
-        self.request_with(method, params, within, caller, meta).await
+        match self.hello.get() {
+            Some(hello) if hello.era == Era::SelfContained => {
+                let known = caller.as_ref().and_then(|caller| caller.client.capabilities());
+                let capabilities = known.map_or_else(|| "{}".to_owned(), Capabilities::to_json);
+                self.request_with(method, params, within, caller, &open::meta(&capabilities)).await
+            }
+            _ => self.request_with(method, params, within, caller, "").await,
+        }
     }
 
     /// The same with other members of `_meta` than usual.
@@ -256,8 +267,7 @@ impl Peer {
     }
 
     pub(super) fn notify(self: &Arc<Self>, method: &str, params: &Params) {
-        let meta = self.hello.get().map_or("", |hello| hello.meta.as_str());
-        self.send(wire::frame(None, method, params, &[meta]));
+        self.send(wire::frame(None, method, params, &[]));
     }
 
     fn cancel(&self, id: u64, reason: &str) {
@@ -314,6 +324,16 @@ impl Peer {
         };
         if let Some(progress) = progress {
             progress.relay(Relayed { progress: told.progress, total: told.total, message: told.message });
+        }
+    }
+
+    /// Lets the calls of a session take longer: a person is being asked.
+    pub(super) fn allow_more_time(&self, session: &str, more: Duration) {
+        let until = Instant::now() + more;
+        for call in self.waiting().calls.values_mut() {
+            if call.caller.as_ref().is_some_and(|caller| caller.session.id() == session) {
+                call.deadline = call.deadline.max(until);
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! What an upstream's tool returned, as lean as it can be: its JSON once, and what is not text behind it.
 
+use std::collections::BTreeMap;
+
 use aql::response::Data;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -76,8 +78,17 @@ pub(super) fn outcome(result: &ToolResult<'_>) -> Outcome {
         (_, [Part::Text { text, .. }]) => one_text(text),
         (_, several) => Data::Raw(listed(several)),
     };
-    let meta = result.meta.filter(|meta| meta.get().starts_with('{') && meta.get() != "{}");
-    Outcome { data, warnings: Vec::new(), content: attached, meta: meta.map(ToOwned::to_owned) }
+    Outcome { content: attached, meta: result.meta.and_then(passed_on), ..Outcome::from(data) }
+}
+
+/// What belongs to the protocol between the upstream and us.
+const PROTOCOLS_OWN: &str = "io.modelcontextprotocol/";
+
+/// The members of `_meta` that are meant for whoever called the tool.
+fn passed_on(meta: &RawValue) -> Option<Box<RawValue>> {
+    let mut members: BTreeMap<String, &RawValue> = serde_json::from_str(meta.get()).ok()?;
+    members.retain(|key, _| !key.starts_with(PROTOCOLS_OWN));
+    if members.is_empty() { None } else { serde_json::value::to_raw_value(&members).ok() }
 }
 
 /// The JSON that a text holds, or the text itself.
@@ -174,6 +185,22 @@ mod tests {
         );
         let one = json!({"content": [image]});
         assert_eq!(shaped(&one), (json!({"content": [{"type": "image"}]}), vec![image]));
+    }
+
+    #[test]
+    fn metadata_of_the_protocol_stays_behind() {
+        let meta = |meta: Value| {
+            let text = json!({"content": [], "_meta": meta}).to_string();
+            let outcome = outcome(&serde_json::from_str(&text).unwrap());
+            outcome.meta.map(|meta| serde_json::from_str::<Value>(meta.get()).unwrap())
+        };
+        assert_eq!(
+            meta(json!({"io.modelcontextprotocol/serverInfo": {}, "x": {"y": 1}})),
+            Some(json!({"x": {"y": 1}}))
+        );
+        assert_eq!(meta(json!({"io.modelcontextprotocol/serverInfo": {}})), None);
+        assert_eq!(meta(json!({})), None);
+        assert_eq!(meta(json!(7)), None);
     }
 
     #[test]

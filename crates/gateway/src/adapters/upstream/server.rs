@@ -2,18 +2,20 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
 };
 
 use aql::error::Error;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::{
     error::{self, Place},
+    offers,
     open::Era,
     peer::{Caller, Failure, Inbox, Peer},
+    relay::{self, ParkedCalls},
     slot::{Slot, Trouble},
     wire::{self, METHOD_NOT_FOUND, Params, Raw},
 };
@@ -34,13 +36,14 @@ pub(super) struct Upstream {
     sessions: Mutex<HashMap<String, Arc<Slot>>>,
     permits: Semaphore,
     inbox: Arc<Ears>,
+    /// Calls whose clients have to call again.
+    pub(super) parked: ParkedCalls,
 }
 
 /// Hears what an upstream says without being asked.
 struct Ears {
     name: String,
     notices: mpsc::UnboundedSender<Notice>,
-    upstream: Weak<Upstream>,
 }
 
 impl Upstream {
@@ -50,17 +53,15 @@ impl Upstream {
         notices: mpsc::UnboundedSender<Notice>,
     ) -> Arc<Self> {
         let settings = Arc::new(settings);
-        Arc::new_cyclic(|upstream| {
-            let ears = Ears { name: settings.name.clone(), notices, upstream: Weak::clone(upstream) };
-            let inbox = Arc::new(ears);
-            let ears: Arc<dyn Inbox> = Arc::<Ears>::clone(&inbox);
-            Self {
-                shared: Arc::new(Slot::new(Arc::clone(&settings), ears, last_era)),
-                sessions: Mutex::default(),
-                permits: Semaphore::new(settings.max_concurrent_calls),
-                settings,
-                inbox,
-            }
+        let inbox = Arc::new(Ears { name: settings.name.clone(), notices });
+        let ears: Arc<dyn Inbox> = Arc::<Ears>::clone(&inbox);
+        Arc::new(Self {
+            shared: Arc::new(Slot::new(Arc::clone(&settings), ears, last_era)),
+            sessions: Mutex::default(),
+            permits: Semaphore::new(settings.max_concurrent_calls),
+            settings,
+            inbox,
+            parked: ParkedCalls::default(),
         })
     }
 
@@ -138,6 +139,7 @@ impl Upstream {
 
     /// Gives up calls that took too long.
     pub(super) fn expire(&self, now: Instant) {
+        self.parked.expire(now);
         for peer in self.slots().iter().filter_map(|slot| slot.now()) {
             peer.expire(now);
         }
@@ -160,6 +162,21 @@ impl Upstream {
         let _ = self.inbox.notices.send(Notice::LookAgain(self.name().to_owned()));
     }
 
+    /// Tells it how much to log, if it runs and knows what that means.
+    pub(super) fn set_level(&self, level: Value) {
+        for peer in self.slots().iter().filter_map(|slot| slot.now()) {
+            let listens =
+                peer.hello().is_some_and(|hello| hello.era == Era::Initialized && hello.offers("logging"));
+            if listens {
+                let (level, within) = (level.clone(), self.settings.call_timeout);
+                tokio::spawn(async move {
+                    let params = Params::none().value("level", &level);
+                    let _ = peer.request("logging/setLevel", &params, within, None).await;
+                });
+            }
+        }
+    }
+
     /// Whether something runs or is connected.
     pub(super) fn is_live(&self) -> bool {
         self.slots().iter().any(|slot| slot.now().is_some())
@@ -171,23 +188,32 @@ impl Upstream {
             slot.stop("the gateway is stopping").await;
         }
     }
-
-    pub(super) fn call_timeout(&self) -> Duration {
-        self.settings.call_timeout
-    }
 }
 
 impl Inbox for Ears {
-    fn notified(&self, _peer: &Arc<Peer>, method: &str, _params: Option<&RawValue>) {
-        if method == "notifications/tools/list_changed" {
-            // Nobody listens any more when everything stops.
-            let _ = self.notices.send(Notice::LookAgain(self.name.clone()));
+    fn notified(&self, peer: &Arc<Peer>, method: &str, params: Option<&RawValue>) {
+        match method {
+            "notifications/tools/list_changed"
+            | "notifications/resources/list_changed"
+            | "notifications/prompts/list_changed" => {
+                // Nobody listens any more when everything stops.
+                let _ = self.notices.send(Notice::LookAgain(self.name.clone()));
+            }
+            "notifications/message" => offers::log(&peer.callers(), params),
+            _ => {}
         }
     }
 
-    fn asked(&self, peer: &Arc<Peer>, id: Box<RawValue>, method: &str, _params: Option<Box<RawValue>>) {
-        let _ = &self.upstream;
-        peer.send(wire::refusal(&id, METHOD_NOT_FOUND, &format!("'{method}' is not offered here")));
+    fn asked(&self, peer: &Arc<Peer>, id: Box<RawValue>, method: &str, params: Option<Box<RawValue>>) {
+        if !relay::is_for_clients(method) {
+            return peer.send(wire::refusal(
+                &id,
+                METHOD_NOT_FOUND,
+                &format!("'{method}' is not offered here"),
+            ));
+        }
+        let params = params.and_then(|params| serde_json::from_str(params.get()).ok());
+        tokio::spawn(relay::answer(Arc::clone(peer), id, method.to_owned(), params));
     }
 
     fn opened(&self, _peer: &Arc<Peer>) {

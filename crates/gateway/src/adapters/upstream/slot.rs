@@ -10,6 +10,7 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
+use tokio::task::JoinHandle;
 
 use super::{
     http::HttpLink,
@@ -40,6 +41,8 @@ pub(super) struct Slot {
     live: ArcSwapOption<Peer>,
     attempts: Arc<tokio::sync::Mutex<Attempts>>,
     last_era: Mutex<Option<Era>>,
+    /// Reaps the process of the connection.
+    watching: Mutex<Option<JoinHandle<()>>>,
     since: Instant,
     used_ms: AtomicU64,
 }
@@ -71,6 +74,7 @@ impl Slot {
             live: ArcSwapOption::empty(),
             attempts: Arc::default(),
             last_era: Mutex::new(last_era),
+            watching: Mutex::default(),
             since: Instant::now(),
             used_ms: AtomicU64::new(0),
         }
@@ -144,7 +148,8 @@ impl Slot {
                     tokio::spawn(process.stop());
                     return Err(why);
                 }
-                tokio::spawn(Arc::clone(self).watch(Arc::clone(&peer), process));
+                let watching = tokio::spawn(Arc::clone(self).watch(Arc::clone(&peer), process));
+                *self.watching.lock().unwrap_or_else(PoisonError::into_inner) = Some(watching);
                 peer
             }
             config::Link::Http { url, headers, bearer } => {
@@ -209,12 +214,17 @@ impl Slot {
         peer.end(why);
     }
 
-    /// Ends the connection.
+    /// Ends the connection, and waits until its process is gone.
     pub(super) async fn stop(&self, why: &str) {
-        let Some(peer) = self.live.swap(None) else { return };
-        peer.end(why);
-        if let Some(link) = peer.http() {
-            link.close().await;
+        if let Some(peer) = self.live.swap(None) {
+            peer.end(why);
+            if let Some(link) = peer.http() {
+                link.close().await;
+            }
+        }
+        let watching = self.watching.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(watching) = watching {
+            let _ = watching.await;
         }
     }
 }

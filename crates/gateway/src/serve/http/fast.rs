@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value};
 
@@ -10,7 +10,8 @@ use super::{Front, json, sessions::wire_id};
 use crate::{
     serve::{
         call::{self, Admitted},
-        frame::{Era, STATELESS_VERSION, ToolCall},
+        elsewhere::{self, OwnedElsewhere},
+        frame::{Elsewhere, Era, STATELESS_VERSION, ToolCall},
         reply,
     },
     session::Session,
@@ -28,7 +29,8 @@ impl Front {
         known: Option<&Arc<Session>>,
         tool_call: &ToolCall<'_>,
     ) -> Option<Response> {
-        let session = self.session_of_call(headers, principal, known, tool_call.era, &tool_call.tool)?;
+        let about = ("tools/call", Some(&*tool_call.tool));
+        let session = self.session_of_request(headers, principal, known, tool_call.era, about)?;
         session.start();
         let self_contained = tool_call.era == Era::SelfContained;
         let (endpoint, arguments) = match call::admit(&self.gateway, &session, tool_call) {
@@ -42,13 +44,17 @@ impl Front {
             Admitted::Starts => return None,
             Admitted::UnknownTool => return Some(json(StatusCode::OK, call::unknown_tool(tool_call))),
         };
+        let client = call::client(&session, tool_call);
+        // Its questions have to come on the stream of its own call, which the library keeps.
+        let may_be_asked = client.answers_live() && call::goes_elsewhere(&self.gateway, &arguments);
         let agrees = !self_contained || names_operation(headers, &arguments);
-        if !agrees || !tool_call.plain || !self.fast_path {
+        if !agrees || may_be_asked || !tool_call.plain || !self.fast_path {
             return None;
         }
         let (gateway, id) = (Arc::clone(&self.gateway), tool_call.id.clone().into_owned());
-        let work =
-            async move { call::run(&gateway, &session, endpoint, arguments, &id, self_contained).await };
+        let work = async move {
+            call::run(&gateway, &session, endpoint, arguments, client, &id, self_contained).await
+        };
         let reply = if self_contained { work.await } else { self.outlive(work).await };
         Some(match reply {
             Some(reply) => json(StatusCode::OK, reply),
@@ -68,21 +74,42 @@ impl Front {
         }
     }
 
-    /// The session of a call whose headers say the same as its body.
-    pub(super) fn session_of_call(
+    /// Has another server answer a request, if there are any and its headers say the same as its body.
+    pub(super) async fn elsewhere(
+        &self,
+        headers: &HeaderMap,
+        principal: &str,
+        known: Option<&Arc<Session>>,
+        id: &str,
+        request: &Elsewhere<'_>,
+    ) -> Option<Response> {
+        self.gateway.upstreams()?;
+        let about = (request.method, request.name.as_deref());
+        let session = self.session_of_request(headers, principal, known, request.era, about)?;
+        session.start();
+        let request = OwnedElsewhere::new(request)?;
+        let reply = elsewhere::answer(&self.gateway, &session, id, request).await;
+        Some(match reply {
+            Some(reply) => json(StatusCode::OK, reply),
+            None => StatusCode::ACCEPTED.into_response(),
+        })
+    }
+
+    /// The session of a request whose headers say the same as its body: its method, and what it is about.
+    pub(super) fn session_of_request(
         &self,
         headers: &HeaderMap,
         principal: &str,
         known: Option<&Arc<Session>>,
         era: Era,
-        tool: &str,
+        about: (&str, Option<&str>),
     ) -> Option<Arc<Session>> {
         if !accepts_both(headers) {
             return None;
         }
         match (era, known) {
             (Era::Initialized, Some(session)) if is_legacy(headers) => Some(Arc::clone(session)),
-            (Era::SelfContained, None) if is_self_contained(headers, tool) && wire_id(headers).is_none() => {
+            (Era::SelfContained, None) if is_self_contained(headers, about) && wire_id(headers).is_none() => {
                 Some(self.sessions.stateless(principal))
             }
             _ => None,
@@ -109,10 +136,10 @@ fn is_legacy(headers: &HeaderMap) -> bool {
 }
 
 /// The headers say the same as the body; where they do not, the library has the words for it.
-fn is_self_contained(headers: &HeaderMap, tool: &str) -> bool {
+fn is_self_contained(headers: &HeaderMap, (method, name): (&str, Option<&str>)) -> bool {
     text(headers, "mcp-protocol-version") == Some(STATELESS_VERSION)
-        && text(headers, "mcp-method") == Some("tools/call")
-        && text(headers, "mcp-name") == Some(tool)
+        && text(headers, "mcp-method") == Some(method)
+        && text(headers, "mcp-name") == name
 }
 
 /// Whether the header that repeats the operation does so. Where it cannot, the library has the words for it.

@@ -187,7 +187,8 @@ impl Front {
         let id = match frame::read(&body) {
             Frame::Refused(reply) => return json(StatusCode::BAD_REQUEST, reply),
             Frame::NotUtf8 { id, tool, era, offset } => {
-                let session = self.session_of_call(&parts.headers, principal, known.as_ref(), era, &tool);
+                let about = ("tools/call", Some(&*tool));
+                let session = self.session_of_request(&parts.headers, principal, known.as_ref(), era, about);
                 let Some(session) = session else {
                     let message = "The message is not valid UTF-8";
                     return json(StatusCode::BAD_REQUEST, reply::error(&id, reply::PARSE_ERROR, message));
@@ -208,7 +209,13 @@ impl Front {
                 }
                 None
             }
-            Frame::Request { id, opens } => {
+            Frame::Request { id, opens, elsewhere } => {
+                if let Some(request) = elsewhere
+                    && let Some(response) =
+                        self.elsewhere(&parts.headers, principal, known.as_ref(), &id, &request).await
+                {
+                    return response;
+                }
                 initializes = opens == Opens::Initialize;
                 Some(id)
             }

@@ -11,7 +11,8 @@ use tokio::sync::mpsc;
 use super::{
     super::{
         call::{self, Admitted},
-        frame::{self, Era, Frame, Opens, ToolCall},
+        elsewhere::{self, OwnedElsewhere},
+        frame::{self, Elsewhere, Era, Frame, Opens, ToolCall},
         reply,
     },
     Connection, end_line,
@@ -89,7 +90,11 @@ impl Reader {
                 self.connection.settle(&id);
                 self.notice(line);
             }
-            Frame::Request { id, opens } => self.request(&id, opens, line, replies),
+            Frame::Request { id, opens, elsewhere } => {
+                if !elsewhere.is_some_and(|request| self.elsewhere(&id, &request, replies)) {
+                    self.request(&id, opens, line, replies);
+                }
+            }
             Frame::Notice => self.notice(line),
         }
     }
@@ -124,16 +129,32 @@ impl Reader {
                 end_line(replies, &reply::tool_result(&tool_call.id, &answer, self_contained));
             }
             Admitted::Call(endpoint, arguments) if tool_call.plain && connection.fast_path => {
+                let client = call::client(&connection.session, tool_call);
                 let (connection, id) = (Arc::clone(connection), tool_call.id.clone().into_owned());
                 let work = async move {
                     let Connection { gateway, session, .. } = connection.as_ref();
-                    call::run(gateway, session, endpoint, arguments, &id, self_contained).await
+                    call::run(gateway, session, endpoint, arguments, client, &id, self_contained).await
                 };
                 self.start_work(work, replies);
             }
             Admitted::UnknownTool => end_line(replies, &call::unknown_tool(tool_call)),
             Admitted::Call(..) | Admitted::Starts => self.request(&tool_call.id, opens, line, replies),
         }
+    }
+
+    /// Has another server answer a request, if there are any.
+    fn elsewhere(&self, id: &str, request: &Elsewhere<'_>, replies: &mut Vec<u8>) -> bool {
+        let connection = &self.connection;
+        if connection.gateway.upstreams().is_none() || !self.has_begun(request.era) {
+            return false;
+        }
+        let Some(request) = OwnedElsewhere::new(request) else { return false };
+        connection.session.start();
+        let (connection, id) = (Arc::clone(connection), id.to_owned());
+        let work =
+            async move { elsewhere::answer(&connection.gateway, &connection.session, &id, request).await };
+        self.start_work(work, replies);
+        true
     }
 
     /// Takes the first step of a call here, where most calls also end, and leaves the rest to a task.
