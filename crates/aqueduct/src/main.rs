@@ -22,7 +22,6 @@ const EXIT_CODES: &str = "Exit codes: 0 done · 1 the operation failed or findin
 enum Command {
     /// Serve MCP clients, over HTTP or on standard input and output
     Serve(commands::serve::Arguments),
-    /// Stand in front of one MCP server, given as a command or an address
     Wrap(commands::wrap::Arguments),
     /// List the operations
     Ops(commands::ops::Arguments),
@@ -34,9 +33,7 @@ enum Command {
     Check(commands::check::Arguments),
     /// Judge the tools of other servers: what they do, how dangerous that is, and why
     Classify(commands::classify::Arguments),
-    /// Start every configured server and say what is wrong and how to mend it
     Doctor(commands::doctor::Arguments),
-    /// Count what servers' tools cost a model, and what ours cost before them
     #[cfg(feature = "tokens")]
     Tokens(commands::tokens::Arguments),
     /// Print a completion script for a shell

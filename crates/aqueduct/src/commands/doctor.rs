@@ -24,7 +24,7 @@ use crate::{
 /// Every server is started once, all of them side by side, asked what it offers, and ended again. No tool is called and
 /// nothing is kept. The configuration, the data directory and the address of 'aqueduct serve' are looked at too.
 #[derive(clap::Args)]
-#[command(verbatim_doc_comment, after_help = EXIT_CODES)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     /// Only these servers
     #[arg(value_name = "NAME")]

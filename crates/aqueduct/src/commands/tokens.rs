@@ -20,7 +20,6 @@ use crate::{
 /// too, as in appendix A of the specification: with all tools in the context, and by searching, looking up and calling.
 /// No tool is called, and nothing is fetched. Servers that were never asked for their tools are started once.
 #[derive(clap::Args)]
-#[command(verbatim_doc_comment)]
 pub(crate) struct Arguments {
     /// Count saved tool lists instead: tools/list results, arrays of tools or JSON Lines
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["config", "data", "mode", "profile", "prefix"])]

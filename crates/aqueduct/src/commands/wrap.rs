@@ -19,7 +19,7 @@ use crate::{
 /// the operations keep the names of the server's own tools. No configuration file is needed; one that is found still
 /// counts for everything but its servers and the built-in workspace.
 #[derive(clap::Args)]
-#[command(verbatim_doc_comment, after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// The command that starts the server, and its arguments, after '--'
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "url")]
@@ -34,10 +34,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
     /// HTTP header to send to the address; may be given several times
-    #[arg(long, value_name = "NAME: VALUE", value_parser = pair(':'), requires = "url")]
+    #[arg(long, value_name = "NAME: VALUE", value_parser = pair(':'), conflicts_with = "command")]
     header: Vec<(String, Secret)>,
     /// Environment variable that holds the bearer token for the address
-    #[arg(long, value_name = "VARIABLE", requires = "url")]
+    #[arg(long, value_name = "VARIABLE", conflicts_with = "command")]
     bearer_env: Option<String>,
     /// What the server is called in messages [default: derived from the command or the address]
     #[arg(long)]

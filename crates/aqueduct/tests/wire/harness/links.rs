@@ -1,8 +1,8 @@
 //! The two transports, with nothing between a test and the bytes.
 
 use std::{
-    io::Write,
-    process::ChildStdin,
+    io::{BufRead, BufReader, Write},
+    process::{ChildStdin, Command},
     sync::{Arc, LazyLock, Mutex, mpsc},
     time::Duration,
 };
@@ -39,6 +39,23 @@ pub(crate) struct HttpServer {
 }
 
 impl StdioLink {
+    /// Starts whatever speaks MCP on its standard input and output.
+    pub(crate) fn start(command: Command) -> Self {
+        let mut process = Process::start(command);
+        let out = BufReader::new(process.child.stdout.take().unwrap());
+        let stdin = process.child.stdin.take();
+        let (sender, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in out.lines() {
+                let Ok(line) = line else { break };
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { process, stdin, lines, early: Vec::new(), notifications: Vec::new() }
+    }
+
     pub(crate) fn send(&mut self, bytes: &[u8]) {
         assert!(self.try_send(bytes), "the server takes nothing any more");
     }

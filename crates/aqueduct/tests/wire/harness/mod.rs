@@ -8,8 +8,8 @@ mod setup;
 
 pub(crate) use self::{
     client::{Client, Era, WIRES, Wire, stateless_meta},
-    links::{HttpServer, Link},
-    process::{Process, aqueduct, command, data, wait_for},
+    links::{HttpServer, Link, StdioLink},
+    process::{PATIENCE, Process, aqueduct, command, data, pause, wait_for},
     schemas::{SCHEMAS, answer_in, spec_data},
     setup::{Setup, fixture_setup},
 };

@@ -4,7 +4,7 @@ use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::Command,
-    sync::{Arc, Mutex, mpsc},
+    sync::{Arc, Mutex},
 };
 
 use super::{
@@ -111,19 +111,7 @@ impl Setup {
 
     /// A stdio server that nobody has greeted yet.
     pub(crate) fn stdio_link(&self) -> StdioLink {
-        let mut process = Process::start(self.command(&["--stdio"]));
-        let out = BufReader::new(process.child.stdout.take().unwrap());
-        let stdin = process.child.stdin.take();
-        let (sender, lines) = mpsc::channel();
-        std::thread::spawn(move || {
-            for line in out.lines() {
-                let Ok(line) = line else { break };
-                if sender.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        StdioLink { process, stdin, lines, early: Vec::new(), notifications: Vec::new() }
+        StdioLink::start(self.command(&["--stdio"]))
     }
 
     pub(crate) fn stdio(&self, era: Era) -> Client {

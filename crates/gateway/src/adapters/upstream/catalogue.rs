@@ -301,7 +301,19 @@ impl Catalogues {
                 return None;
             }
         };
-        (kept.form == FORM && kept.link == link_of(settings)).then_some(kept)
+        let kept = Some(kept).filter(|kept| kept.form == FORM && kept.link == link_of(settings))?;
+        Some(self.followed(settings, kept))
+    }
+
+    /// What was held back before the operator chose to follow changes is so no longer.
+    fn followed(&self, settings: &config::Upstream, mut kept: Kept) -> Kept {
+        if settings.definitions == Definitions::Follow && kept.held().next().is_some() {
+            kept.accept();
+            if let Err(error) = self.save(settings, &kept) {
+                tracing::warn!(upstream = settings.name, %error, "accepted definitions could not be kept");
+            }
+        }
+        kept
     }
 
     /// Keeps a catalogue, whole or not at all.

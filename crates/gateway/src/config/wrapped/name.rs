@@ -159,8 +159,8 @@ pub(super) fn of_address(url: &str) -> Option<String> {
     let uri: http::Uri = url.parse().ok()?;
     let host = uri.host()?.trim_matches(['[', ']']);
     if host == "localhost" || host.parse::<std::net::IpAddr>().is_ok() {
-        let path = uri.path().split('/').filter(|part| !part.is_empty());
-        return path.filter_map(telling).next().or_else(|| Some("local".to_owned()));
+        // A path may hold a secret, and names are shown.
+        return Some("local".to_owned());
     }
     let mut labels: Vec<&str> = host.split('.').filter(|label| !label.is_empty()).collect();
     if labels.len() > 1 {
@@ -216,7 +216,7 @@ mod tests {
             ("https://api.githubcopilot.com/mcp/", Some("githubcopilot")),
             ("https://example.com/", Some("example")),
             ("http://127.0.0.1:7171/mcp", Some("local")),
-            ("http://[::1]:3000/github/mcp", Some("github")),
+            ("http://[::1]:3000/s3cret/mcp", Some("local")),
             ("http://localhost", Some("local")),
             ("no address", None),
         ] {
