@@ -78,7 +78,7 @@ fn readable(report: &Report) -> String {
     lines.push(String::new());
     lines.push(format!("a task of {called} operations   all tools   five tools   one tool"));
     let ways = [task.eager, task.crude, task.single];
-    let parts: [(&str, fn(&Steps) -> usize); 6] = [
+    let parts: [(&str, Part); 6] = [
         ("tool definitions", |steps| steps.definitions),
         ("searches", |steps| steps.searches),
         ("details", |steps| steps.details),
@@ -102,6 +102,9 @@ fn readable(report: &Report) -> String {
     ));
     lines.join("\n")
 }
+
+/// One part of what a task costs.
+type Part = fn(&Steps) -> usize;
 
 fn less(percent: f64) -> String {
     if percent < 0.0 { format!("{:.1} % more", -percent) } else { format!("{percent:.1} % less") }

@@ -23,6 +23,11 @@ const WORDS: [(&[&str], &str); 10] = [
         &["404 not found", "e404", "not found in the package registry", "no matching distribution"],
         "correct the package's name or version in 'args'",
     ),
+    // Before the network's: 'ModuleNotFoundError' has one of its words in it.
+    (
+        &["no module named", "cannot find module", "module not found", "err_module_not_found", "importerror"],
+        "a part of it is not installed: install the package that the message names",
+    ),
     (
         &[
             "enotfound",
@@ -33,10 +38,6 @@ const WORDS: [(&[&str], &str); 10] = [
             "dns error",
         ],
         "the package or a service could not be reached: look at the network connection and the proxy",
-    ),
-    (
-        &["no module named", "cannot find module", "module not found", "err_module_not_found", "importerror"],
-        "a part of it is not installed: install the package that the message names",
     ),
     (
         &[

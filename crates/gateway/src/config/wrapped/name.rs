@@ -73,8 +73,7 @@ pub(super) fn of_command(words: &[&str]) -> Option<String> {
         return of_what_is_run(ran);
     }
     if let Some((_, verbs)) = MANAGERS.iter().find(|(manager, _)| *manager == name) {
-        let start = rest.iter().take_while(|word| verbs.contains(word)).count();
-        return of_what_is_run(rest.get(start..)?);
+        return of_what_is_run(after_verbs(rest, verbs));
     }
     if INTERPRETERS.iter().any(|known| name.starts_with(known)) {
         if let Some(at) = rest.iter().position(|word| *word == "-m") {
@@ -94,6 +93,16 @@ fn of_what_is_run(words: &[&str]) -> Option<String> {
         return of_command(words.get(words.iter().position(|word| *word == first)?..)?);
     }
     if is_path(first) { of_path(first) } else { of_package(first) }
+}
+
+/// What follows the last of the verbs, between which options may stand.
+fn after_verbs<'a, 'b>(words: &'a [&'b str], verbs: &[&str]) -> &'a [&'b str] {
+    let mut rest = words;
+    while let Some(word) = first_word(rest).filter(|word| verbs.contains(word)) {
+        let at = rest.iter().position(|known| *known == word).unwrap_or_default();
+        rest = rest.get(at + 1..).unwrap_or_default();
+    }
+    rest
 }
 
 fn first_word<'a>(words: &[&'a str]) -> Option<&'a str> {
