@@ -26,6 +26,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done · 1 the operation failed or findin
 enum Command {
     /// Serve MCP clients, over HTTP or on standard input and output
     Serve(commands::serve::Arguments),
+    Wrap(commands::wrap::Arguments),
     /// List the operations
     Ops(commands::ops::Arguments),
     /// Show one operation with its parameters and examples
@@ -42,6 +43,9 @@ enum Command {
     Adapt(commands::adapt::Arguments),
     /// Judge the tools of other servers: what they do, how dangerous that is, and why
     Classify(commands::classify::Arguments),
+    Doctor(commands::doctor::Arguments),
+    #[cfg(feature = "tokens")]
+    Tokens(commands::tokens::Arguments),
     /// Print a completion script for a shell
     Completions(commands::completions::Arguments),
 }
@@ -101,13 +105,24 @@ impl Configuration {
         &self,
         flags: gateway::config::Overrides,
     ) -> Result<gateway::config::Checked, report::Failure> {
-        let environment = gateway::config::Environment::capture();
-        let sources = gateway::config::Sources { file: self.config.clone(), environment, flags };
-        let checked = gateway::config::load(sources).map_err(report::Failure::configuration)?;
+        let checked = self.read_with(flags).map_err(report::Failure::configuration)?;
         for warning in &checked.warnings {
             report::note(warning);
         }
         Ok(checked)
+    }
+
+    /// The configuration, with nothing said about it.
+    fn read(&self) -> Result<gateway::config::Checked, gateway::config::Error> {
+        self.read_with(self.overrides())
+    }
+
+    fn read_with(
+        &self,
+        flags: gateway::config::Overrides,
+    ) -> Result<gateway::config::Checked, gateway::config::Error> {
+        let environment = gateway::config::Environment::capture();
+        gateway::config::load(gateway::config::Sources { file: self.config.clone(), environment, flags })
     }
 }
 
@@ -116,6 +131,7 @@ fn main() -> ExitCode {
     report::install();
     let result = match cli.command {
         Command::Serve(arguments) => commands::serve::run(arguments),
+        Command::Wrap(arguments) => commands::wrap::run(&arguments),
         Command::Ops(arguments) => commands::ops::run(&arguments),
         Command::Describe(arguments) => commands::describe::run(&arguments),
         Command::Call(arguments) => commands::call::run(arguments),
@@ -124,6 +140,9 @@ fn main() -> ExitCode {
         Command::Discover(arguments) => commands::discover::run(&arguments),
         Command::Adapt(arguments) => commands::adapt::run(&arguments),
         Command::Classify(arguments) => commands::classify::run(&arguments),
+        Command::Doctor(arguments) => commands::doctor::run(&arguments),
+        #[cfg(feature = "tokens")]
+        Command::Tokens(arguments) => commands::tokens::run(&arguments),
         Command::Completions(arguments) => commands::completions::run::<Cli>(&arguments),
     };
     match result {

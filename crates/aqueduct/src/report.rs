@@ -24,6 +24,16 @@ pub(crate) fn findings() -> ExitCode {
     ExitCode::from(FINDINGS)
 }
 
+/// The exit code where something cannot be reached or used.
+pub(crate) fn trouble() -> ExitCode {
+    ExitCode::from(TROUBLE)
+}
+
+/// The exit code where the configuration was told to be wrong.
+pub(crate) fn wrong_configuration() -> ExitCode {
+    ExitCode::from(CONFIGURATION)
+}
+
 /// Plain text where nobody looks at colours.
 pub(crate) fn install() {
     let fancy = std::io::stderr().is_terminal();
@@ -89,10 +99,20 @@ impl Drop for Log {
 /// Logs to standard error: our own audit lines, warnings of everything, more by `RUST_LOG`.
 #[must_use]
 pub(crate) fn log() -> Log {
+    log_from("warn,rmcp=error,audit=info")
+}
+
+/// The same for commands that tell what is wrong themselves.
+#[must_use]
+pub(crate) fn quiet_log() -> Log {
+    log_from("off")
+}
+
+fn log_from(default: &str) -> Log {
     let stderr = LossyStderr::start();
     let writer = stderr.clone();
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,rmcp=error,audit=info"));
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(move || writer.clone())

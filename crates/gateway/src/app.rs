@@ -7,6 +7,11 @@ use aql::{
     registry::{Builder, Concurrency, Problems, Registry},
 };
 
+#[cfg(feature = "tokens")]
+use crate::{
+    adapters::upstream::{self, catalogue::Catalogues},
+    tokens::{List, Own},
+};
 use crate::{
     adapters::{self, Operations, entities, executions, upstream::Upstreams},
     config::Checked,
@@ -59,6 +64,32 @@ pub async fn learn(config: &Checked) -> Vec<String> {
     let troubles = upstreams.learn().await;
     upstreams.close().await;
     troubles
+}
+
+/// What the servers that are configured list, as far as they were asked, and what is served beside them.
+#[cfg(feature = "tokens")]
+#[must_use]
+pub fn lists(config: &Checked) -> (Vec<List>, Own, Builder) {
+    let catalogues = Catalogues::new(&config.store.data);
+    let known = config.upstreams.iter().filter_map(|settings| Some((settings, catalogues.load(settings)?)));
+    let lists = known.map(|(settings, kept)| {
+        let offered = kept.tools.iter().filter(|tool| !tool.gone);
+        let definitions: Vec<_> = offered.map(|tool| tool.definition.clone()).collect();
+        let mut list = List::of_definitions(&settings.name, &definitions);
+        list.tools.retain(|tool| settings.tools.allows(&tool.name));
+        list.prefix.clone_from(&settings.prefix);
+        list.overrides = settings.overrides.clone();
+        list.trust = upstream::annotations_trust(settings);
+        list
+    });
+    let own = match config.entities.enabled {
+        true => {
+            let (operations, types) = adapters::built_in();
+            Own { operations, types }
+        }
+        false => Own::default(),
+    };
+    (lists.collect(), own, builder(config))
 }
 
 /// Opens the data and puts everything together.

@@ -84,12 +84,20 @@ pub struct Surface {
     pub(crate) handlers: Vec<Option<Arc<dyn Handler>>>,
     /// The tool list as it is served, made when it is first asked for.
     pub(crate) listed: OnceLock<Listed>,
+    /// What a server that is wrapped says of itself, for the client that would have talked to it.
+    pub(crate) introduction: Option<String>,
 }
 
 impl Surface {
     #[must_use]
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
+    }
+
+    /// The same with the words of the server behind it.
+    #[must_use]
+    pub(crate) fn introduced(self, introduction: Option<String>) -> Self {
+        Self { introduction, ..self }
     }
 }
 

@@ -11,6 +11,7 @@ pub mod client;
 pub mod config;
 pub mod discover;
 pub mod dispatch;
+pub mod doctor;
 pub mod executions;
 mod failpoint;
 pub mod gate;
@@ -26,3 +27,5 @@ pub mod session;
 mod shape;
 mod snapshots;
 pub mod store;
+#[cfg(feature = "tokens")]
+pub mod tokens;

@@ -106,6 +106,11 @@ impl Gateway {
         if arguments.get("operation").and_then(Value::as_str).is_some_and(known) {
             return;
         }
+        self.settled().await;
+    }
+
+    /// Waits until everything that is configured is known or has had its chance to be, but not for long.
+    pub async fn settled(&self) {
         let mut settled = self.settled.subscribe();
         let _ = tokio::time::timeout(SETTLING, settled.wait_for(|settled| *settled)).await;
     }

@@ -7,14 +7,18 @@ pub(crate) mod classify;
 pub(crate) mod completions;
 pub(crate) mod describe;
 pub(crate) mod discover;
+pub(crate) mod doctor;
 pub(crate) mod init;
 pub(crate) mod ops;
 mod saved;
 pub(crate) mod serve;
+#[cfg(feature = "tokens")]
+pub(crate) mod tokens;
+pub(crate) mod wrap;
 
 use std::sync::Arc;
 
-use gateway::aql::registry::Registry;
+use gateway::{aql::registry::Registry, config::Checked};
 
 use crate::{
     Configuration,
@@ -31,11 +35,17 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 
 /// The operations as configured, without opening any data. Servers that were never asked are asked now.
 fn registry(configuration: &Configuration) -> Result<Arc<Registry>, Failure> {
+    let config = learned(configuration)?;
+    gateway::app::registry(&config).map_err(|problems| Failure::problems(&problems))
+}
+
+/// The configuration, once every server was asked what it offers that never was.
+fn learned(configuration: &Configuration) -> Result<Checked, Failure> {
     let config = configuration.load()?;
     if !config.upstreams.is_empty() {
         for trouble in runtime()?.block_on(gateway::app::learn(&config)) {
             report::note(&trouble);
         }
     }
-    gateway::app::registry(&config).map_err(|problems| Failure::problems(&problems))
+    Ok(config)
 }

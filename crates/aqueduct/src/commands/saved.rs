@@ -23,10 +23,7 @@ impl Tools {
         let mut tools = Vec::new();
         for file in files {
             let listed = listed::parse(&text(file)?);
-            let bad = |reason: listed::NotAList| {
-                Failure::usage(&format!("'{}' is no list of tools: {reason}", file.display()), SHAPES)
-            };
-            tools.extend(listed.map_err(bad)?);
+            tools.extend(listed.map_err(|reason| no_list(file, &reason))?);
         }
         Ok(Self(tools))
     }
@@ -79,7 +76,23 @@ impl Tools {
     }
 }
 
-fn text(file: &Path) -> Result<String, Failure> {
+pub(super) fn no_list(file: &Path, reason: &listed::NotAList) -> Failure {
+    Failure::usage(&format!("'{}' is no list of tools: {reason}", file.display()), SHAPES)
+}
+
+/// Whose tools a file holds where it does not say so: its own name, or that of its folder where every file has the same.
+#[cfg(feature = "tokens")]
+pub(super) fn server(file: &Path) -> String {
+    let name = |path: &Path| path.file_stem().map(|name| name.to_string_lossy().into_owned());
+    let own = name(file).unwrap_or_default();
+    let is_common = own.to_ascii_lowercase().contains("tools");
+    let folder = std::path::absolute(file).ok().filter(|_| is_common);
+    folder
+        .and_then(|path| path.parent()?.file_name().map(|name| name.to_string_lossy().into_owned()))
+        .unwrap_or(own)
+}
+
+pub(super) fn text(file: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(file).map_err(|error| {
         Failure::trouble(&format!("the file '{}' cannot be read", file.display()), &error.to_string())
     })

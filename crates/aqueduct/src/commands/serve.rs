@@ -43,11 +43,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         .map_err(|error| Failure::trouble("no runtime could be started", &error.to_string()))?;
     let served = runtime.block_on(async {
         let app = app::open(&config).map_err(|error| Failure::app(error, &config.store.data))?;
-        let flags = arguments.configuration.as_arguments();
         let result = if arguments.stdio {
             on_stdio(&config, &app).await
         } else {
-            on_http(&config, &app, &flags).await
+            let mut client = vec!["serve".to_owned(), "--stdio".to_owned()];
+            client.extend(arguments.configuration.as_arguments());
+            on_http(&config, &app, &client).await
         };
         app.close().await;
         result
@@ -57,7 +58,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
     served.map(|()| ExitCode::SUCCESS)
 }
 
-async fn on_stdio(config: &Checked, app: &app::App) -> Result<(), Failure> {
+pub(super) async fn on_stdio(config: &Checked, app: &app::App) -> Result<(), Failure> {
     let server = &config.server;
     let gateway = std::sync::Arc::clone(&app.gateway);
     stdio::serve(gateway, server.fast_path, server.shutdown_grace, stop_signal)
@@ -65,7 +66,8 @@ async fn on_stdio(config: &Checked, app: &app::App) -> Result<(), Failure> {
         .map_err(|error| Failure::trouble("standard input cannot be read", &error.to_string()))
 }
 
-async fn on_http(config: &Checked, app: &app::App, flags: &[String]) -> Result<(), Failure> {
+/// `client` are the arguments with which a client would start the same on standard input and output.
+pub(super) async fn on_http(config: &Checked, app: &app::App, client: &[String]) -> Result<(), Failure> {
     let address = config.server.http;
     let unusable = |error: std::io::Error| {
         let help = "choose another address with --http, such as --http 127.0.0.1:0 for a free port";
@@ -74,23 +76,21 @@ async fn on_http(config: &Checked, app: &app::App, flags: &[String]) -> Result<(
     let gateway = std::sync::Arc::clone(&app.gateway);
     let server = http::Server::bind(address, gateway, app::http_options(config)).await.map_err(unusable)?;
     let address = server.address().map_err(unusable)?;
-    report::print(&welcome(config, app, flags, &format!("http://{address}/mcp")));
+    report::print(&welcome(config, app, client, &format!("http://{address}/mcp")));
     server.serve(stop_signal).await.map_err(unusable)
 }
 
-fn welcome(config: &Checked, app: &app::App, flags: &[String], url: &str) -> String {
+fn welcome(config: &Checked, app: &app::App, client: &[String], url: &str) -> String {
     let surface = app.gateway.surface();
     let registry = surface.registry();
     let tools: Vec<&str> = registry.tools().iter().map(|tool| tool.name.as_str()).collect();
     let program =
         std::env::current_exe().map_or_else(|_| "aqueduct".to_owned(), |path| path.display().to_string());
-    let mut arguments = vec!["serve".to_owned(), "--stdio".to_owned()];
-    arguments.extend_from_slice(flags);
     let over_http = json!({"mcpServers": {"aqueduct": {"type": "http", "url": url}}});
     let over_stdio = format!(
         "{{\"mcpServers\":{{\"aqueduct\":{{\"command\":{},\"args\":{}}}}}}}",
         json!(program),
-        json!(arguments)
+        json!(client)
     );
     format!(
         "Aqueduct {} implements MCP-AQL {SPEC_VERSION}, {CONFORMANCE}\n  \

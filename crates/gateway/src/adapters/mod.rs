@@ -84,6 +84,6 @@ impl Operations {
         let registry = Arc::new(builder.operations(definitions).types(self.types).build()?);
         // `introspect` stands first in every registry and is answered by it.
         let handlers = std::iter::once(None).chain(handlers.into_iter().map(Some)).collect();
-        Ok(Surface { registry, handlers, listed: OnceLock::default() })
+        Ok(Surface { registry, handlers, listed: OnceLock::default(), introduction: None })
     }
 }

@@ -25,6 +25,7 @@ use super::{
     load::Overrides,
     paths, safety,
     upstream::{self, Upstream},
+    wrapped,
 };
 
 use crate::executions;
@@ -128,7 +129,12 @@ pub(super) fn check(
     let auth = auth::auth(&file.auth)?;
     let remote = address::Remote { allowed: flags.allow_remote, has_tokens: !auth.tokens.is_empty() };
     let server = server(file, environment, flags, remote)?;
-    let (upstreams, about_upstreams) = upstream::upstreams(&file.upstream, base, environment)?;
+    // Those of the file are checked for their form in any case.
+    let used = flags.wrapped.is_none();
+    let (mut upstreams, mut about_upstreams) = upstream::upstreams(&file.upstream, base, environment, used)?;
+    if let Some(wrapped) = &flags.wrapped {
+        (upstreams, about_upstreams) = wrapped::wrapped(wrapped, environment)?;
+    }
     let warnings = [warnings(&server), file.notes.clone(), about_upstreams].concat();
     let max_database_bytes = &file.store.max_database_bytes;
     Ok(Checked {
@@ -140,7 +146,7 @@ pub(super) fn check(
                 .map(|given| bounds::DATABASE_BYTES.check(given))
                 .transpose()?,
         },
-        entities: entities::entities(&file.entities)?,
+        entities: entities::entities(&file.entities, used)?,
         executions: executions(&file.executions)?,
         page_bytes: whole(bounds::PAGE_BYTES.check_or_default(file.limits.page_bytes.as_ref())?),
         policy: safety::policy(&file.safety)?,

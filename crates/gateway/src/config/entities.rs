@@ -12,7 +12,8 @@ use super::{
 pub(super) const INDEXES_MAX: usize = 16;
 const WITHIN: &str = "metadata.";
 
-pub(super) fn entities(written: &file::Entities) -> Result<Entities, Error> {
+/// `used` tells whether there is room for the workspace at all.
+pub(super) fn entities(written: &file::Entities, used: bool) -> Result<Entities, Error> {
     let mut index: Vec<String> = Vec::new();
     for given in written.index.iter().flatten() {
         let path = path(given)?;
@@ -27,7 +28,7 @@ pub(super) fn entities(written: &file::Entities) -> Result<Entities, Error> {
         }
         index.push(path);
     }
-    Ok(Entities { enabled: written.enabled.unwrap_or(true), index })
+    Ok(Entities { enabled: used && written.enabled.unwrap_or(true), index })
 }
 
 fn path(given: &Placed<String>) -> Result<String, Error> {

@@ -67,6 +67,12 @@ impl Error {
         self
     }
 
+    /// For a value that went the way of the file but stands in none.
+    pub(super) fn elsewhere(mut self) -> Self {
+        self.0.place = Place::Unsaid;
+        self
+    }
+
     #[must_use]
     pub fn place(&self) -> &Place {
         &self.0.place

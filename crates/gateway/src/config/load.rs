@@ -12,6 +12,7 @@ use super::{
     file::File,
     paths,
     read::{Failure, read},
+    wrapped::Wrapped,
 };
 
 const FILE_NAME: &str = "aqueduct.toml";
@@ -35,6 +36,8 @@ pub struct Overrides {
     pub prefix: Option<String>,
     /// Whether an address that other machines can reach may be served at, given tokens.
     pub allow_remote: bool,
+    /// The one server that is used, in place of those of the file and of the built-in workspace.
+    pub wrapped: Option<Wrapped>,
 }
 
 /// The configuration by flags, environment, file and defaults, in this order.

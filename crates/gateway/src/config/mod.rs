@@ -39,6 +39,7 @@ mod shape;
 mod tests;
 mod upstream;
 mod variables;
+mod wrapped;
 
 pub use self::{
     checked::{Auth, Checked, Entities, Server, Store, Token},
@@ -50,6 +51,7 @@ pub use self::{
     schema::schema,
     secret::Secret,
     upstream::{Bearer, Definitions, Link, ToolRules, Upstream},
+    wrapped::Wrapped,
 };
 pub(crate) use self::{
     clients::same,

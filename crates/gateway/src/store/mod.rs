@@ -12,6 +12,7 @@
 //! - waits without bound: queues, groups, pages and waits for other processes all have a limit;
 //! - tells an agent a path, a statement or what SQLite said. The operator finds those in the log.
 
+mod check;
 mod columns;
 mod database;
 pub mod entities;
@@ -24,6 +25,7 @@ mod readers;
 mod secret;
 mod writer;
 
+pub use check::check;
 pub use database::Options;
 pub use entities::EntityStore;
 pub use error::Error;

@@ -136,6 +136,9 @@ pub struct Kept {
 
 const FORM: u32 = 2;
 
+/// How much of its link is in the name of a wrapped server's file.
+const LINK_CHARS: usize = 16;
+
 /// A tool by the definition that was accepted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Pinned {
@@ -267,14 +270,20 @@ impl Catalogues {
         Self { folder: data.join("upstreams") }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}.json"))
+    fn path(&self, settings: &config::Upstream) -> PathBuf {
+        let name = &settings.name;
+        if !settings.wrapped {
+            return self.folder.join(format!("{name}.json"));
+        }
+        // Its name is only derived: another command, or a server of the file, may have the same.
+        let link: String = link_of(settings).chars().take(LINK_CHARS).collect();
+        self.folder.join(format!("{name}-{link}.json"))
     }
 
     /// What was kept of an upstream. A file that cannot be read, or is of another link, counts as none.
     #[must_use]
     pub fn load(&self, settings: &config::Upstream) -> Option<Kept> {
-        let path = self.path(&settings.name);
+        let path = self.path(settings);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -293,16 +302,28 @@ impl Catalogues {
                 return None;
             }
         };
-        (kept.form == FORM && kept.link == link_of(settings)).then_some(kept)
+        let kept = Some(kept).filter(|kept| kept.form == FORM && kept.link == link_of(settings))?;
+        Some(self.followed(settings, kept))
+    }
+
+    /// What was held back before the operator chose to follow changes is so no longer.
+    fn followed(&self, settings: &config::Upstream, mut kept: Kept) -> Kept {
+        if settings.definitions == Definitions::Follow && kept.held().next().is_some() {
+            kept.accept();
+            if let Err(error) = self.save(settings, &kept) {
+                tracing::warn!(upstream = settings.name, %error, "accepted definitions could not be kept");
+            }
+        }
+        kept
     }
 
     /// Keeps a catalogue, whole or not at all.
-    pub fn save(&self, name: &str, kept: &Kept) -> io::Result<()> {
+    pub fn save(&self, settings: &config::Upstream, kept: &Kept) -> io::Result<()> {
         std::fs::create_dir_all(&self.folder)?;
         let unique = uuid::Uuid::new_v4();
-        let temporary = self.folder.join(format!(".{name}.{unique}"));
+        let temporary = self.folder.join(format!(".{}.{unique}", settings.name));
         let written = write_private(&temporary, &serde_json::to_vec(kept)?);
-        let saved = written.and_then(|()| std::fs::rename(&temporary, self.path(name)));
+        let saved = written.and_then(|()| std::fs::rename(&temporary, self.path(settings)));
         if saved.is_err() {
             let _ = std::fs::remove_file(&temporary);
         }

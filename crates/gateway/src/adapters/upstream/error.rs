@@ -158,7 +158,7 @@ pub(super) fn of_call(place: Place<'_>, failure: &Failure) -> Error {
                 .with("upstream_error", place.details("no answer in time"))
                 .hint("Check whether the call had an effect before repeating it. The operator can raise 'timeout_seconds'.")
         }
-        Failure::SessionLost | Failure::Unreachable(_) => {
+        Failure::SessionLost | Failure::Unreachable(_) | Failure::Refused(..) => {
             unreachable(place, &explain(failure), "The call may be repeated.")
         }
     }

@@ -39,6 +39,11 @@ const TOKEN_TIMEOUT: Duration = Duration::from_secs(30);
 /// A token is asked for again after this, or when it is refused.
 const TOKEN_KEPT: Duration = Duration::from_mins(5);
 
+/// How the reason begins where there is none.
+pub(super) const NO_TOKEN: &str = "there is no bearer token";
+/// How it begins where nobody listens.
+pub(super) const NO_CONNECTION: &str = "no connection could be made";
+
 pub(super) struct HttpLink {
     client: reqwest::Client,
     url: String,
@@ -207,7 +212,7 @@ impl HttpLink {
             peer.receive(&body);
             return Ok(());
         }
-        Err(Failure::Unreachable(self.veil().await.cover(refused(status, &body))))
+        Err(Failure::Refused(status, self.veil().await.cover(refused(status, &body))))
     }
 
     /// Whether a refusal says that the session is not known. 404 is the code for that, but many servers send 400.
@@ -278,6 +283,24 @@ impl HttpLink {
                 () = peer.ended() => return,
             }
         }
+    }
+
+    /// Whether the older transport is spoken there: a stream of events that begins with where to post.
+    pub(super) async fn is_older(&self) -> bool {
+        let Ok(mut headers) = self.headers(None, None, &[]).await else { return false };
+        headers.remove(header::CONTENT_TYPE);
+        headers.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+        let first = async {
+            let response = self.client.get(&self.url).headers(headers).send().await.ok()?;
+            let is_stream = content_type(&response).starts_with("text/event-stream");
+            if !response.status().is_success() || !is_stream {
+                return None;
+            }
+            let mut events = SseStream::from_bytes_stream(response.bytes_stream());
+            events.next().await?.ok()?.event
+        };
+        let first = tokio::time::timeout(CONNECT_TIMEOUT, first).await.ok().flatten();
+        first.is_some_and(|event| event == "endpoint")
     }
 
     /// Says that an initialized session is not needed any more.
@@ -360,7 +383,7 @@ fn unreachable(error: reqwest::Error) -> Failure {
     }
     let text = match (error.is_connect(), error.is_timeout()) {
         (_, true) => "it did not answer in time".to_owned(),
-        (true, _) => format!("no connection could be made: {text}"),
+        (true, _) => format!("{NO_CONNECTION}: {text}"),
         _ => text,
     };
     Failure::Unreachable(text)
@@ -406,7 +429,7 @@ fn header_value(value: &str) -> Option<HeaderValue> {
 
 /// The token as it is now: it may be renewed while we run.
 async fn token(bearer: &Bearer) -> Result<String, Failure> {
-    let no_token = |why: &str| Failure::Unreachable(format!("there is no bearer token: {why}"));
+    let no_token = |why: &str| Failure::Unreachable(format!("{NO_TOKEN}: {why}"));
     match bearer {
         Bearer::Variable(name) => std::env::var(name)
             .map(|token| token.trim().to_owned())

@@ -191,7 +191,7 @@ impl Upstreams {
             );
         }
         self.catalogues
-            .save(name, &kept)
+            .save(&upstream.settings, &kept)
             .map_err(|error| format!("its catalogue could not be kept: {error}"))?;
         Ok(true)
     }

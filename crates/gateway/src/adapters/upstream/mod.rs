@@ -4,8 +4,10 @@ mod call;
 pub mod catalogue;
 mod environment;
 mod error;
+pub mod examine;
 mod file;
 mod http;
+mod introduce;
 mod keep;
 mod lines;
 pub mod offers;
@@ -26,7 +28,7 @@ use std::{
 };
 
 use aql::{
-    adopt::{self, Taken},
+    adopt::{self, Adopted, Taken},
     classify,
     listed::{self, ListedTool},
     registry::{Builder, Problems},
@@ -39,7 +41,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     call::ToolCall,
-    catalogue::{Catalogues, Kept},
+    catalogue::{Catalogues, Kept, Pinned},
     offers::Offers,
     server::{Notice, Upstream},
 };
@@ -103,7 +105,16 @@ impl Upstreams {
             }
         }
         self.offers.store(Arc::new(offers));
-        operations.publish(self.builder.clone())
+        let surface = operations.publish(self.builder.clone())?;
+        Ok(surface.introduced(self.introduction()))
+    }
+
+    /// What the server says of itself where there is only one, given on the command line.
+    fn introduction(&self) -> Option<String> {
+        let [upstream] = self.all.as_slice() else { return None };
+        let settings = &upstream.settings;
+        let kept = self.catalogues.load(settings).filter(|_| settings.wrapped)?;
+        Some(introduce::introduce(&settings.name, kept.server.as_ref(), kept.instructions.as_deref()))
     }
 
     #[must_use]
@@ -134,6 +145,10 @@ impl Upstreams {
     }
 }
 
+/// How to accept what has changed of a server that has no name in the configuration.
+const ACCEPT_WRAPPED: &str =
+    "The operator can accept the changes by starting 'aqueduct wrap' once with '--accept-changes'.";
+
 /// Adds what an upstream offers.
 fn add(
     operations: &mut Operations,
@@ -142,32 +157,57 @@ fn add(
     kept: &Kept,
 ) -> Result<(), Problems> {
     let settings = &upstream.settings;
-    let offered = kept.tools.iter().filter(|tool| !tool.gone && settings.tools.allows(tool.name()));
-    let (pinned, tools): (Vec<_>, Vec<ListedTool>) =
-        offered.filter_map(|tool| Some((tool, read(&tool.definition)?))).unzip();
-    let options = adopt::Options {
-        server: &settings.name,
-        prefix: &settings.prefix,
-        trust: if settings.trust >= TrustLevel::CommunityReviewed {
-            classify::Trust::Trusted
-        } else {
-            classify::Trust::Claimed
-        },
-        overrides: &settings.overrides,
-    };
-    let adopted = match &settings.adapter {
-        Some(file) => file::adopt(file, &tools, &options, taken)?,
-        None => adopt::adopt(&tools, &options, taken),
-    };
+    let Became { pinned, tools, adopted } = adopted(settings, kept, taken)?;
     for operation in adopted.operations {
         let changed = pinned.iter().find(|tool| tool.name() == operation.tool && tool.offered.is_some());
-        let held = changed.map(|tool| call::held(&settings.name, tool.name(), &tool.changes()));
+        let held = changed.map(|tool| {
+            let held = call::held(&settings.name, tool.name(), &tool.changes());
+            if settings.wrapped { held.hint(ACCEPT_WRAPPED) } else { held }
+        });
         let Some(tool) = tools.iter().find(|tool| tool.name == operation.tool) else { continue };
         let call = ToolCall::new(Arc::clone(upstream), tool, operation.wiring, held);
         operations.add(operation.definition, call);
     }
     operations.add_types(adopted.types);
     Ok(())
+}
+
+/// How much the upstream's annotations count.
+pub(crate) fn annotations_trust(settings: &config::Upstream) -> classify::Trust {
+    match settings.trust >= TrustLevel::CommunityReviewed {
+        true => classify::Trust::Trusted,
+        false => classify::Trust::Claimed,
+    }
+}
+
+/// What became of an upstream's tools.
+struct Became<'a> {
+    /// Those that could be read, in the same order as `tools`.
+    pinned: Vec<&'a Pinned>,
+    tools: Vec<ListedTool>,
+    adopted: Adopted,
+}
+
+/// What becomes of the tools that an upstream offers and the operator allows.
+fn adopted<'a>(
+    settings: &config::Upstream,
+    kept: &'a Kept,
+    taken: &mut Taken,
+) -> Result<Became<'a>, Problems> {
+    let offered = kept.tools.iter().filter(|tool| !tool.gone && settings.tools.allows(tool.name()));
+    let (pinned, tools): (Vec<_>, Vec<ListedTool>) =
+        offered.filter_map(|tool| Some((tool, read(&tool.definition)?))).unzip();
+    let options = adopt::Options {
+        server: &settings.name,
+        prefix: &settings.prefix,
+        trust: annotations_trust(settings),
+        overrides: &settings.overrides,
+    };
+    let adopted = match &settings.adapter {
+        Some(file) => file::adopt(file, &tools, &options, taken)?,
+        None => adopt::adopt(&tools, &options, taken),
+    };
+    Ok(Became { pinned, tools, adopted })
 }
 
 fn read(definition: &Value) -> Option<ListedTool> {

@@ -31,6 +31,8 @@ pub(super) struct Offers {
     known: BTreeMap<String, Arc<Upstream>>,
     patterns: Vec<(String, Arc<Upstream>)>,
     capabilities: HashSet<&'static str>,
+    /// The server to which every address belongs, where only one is there.
+    wrapped: Option<Arc<Upstream>>,
 }
 
 /// The capabilities that can be passed on.
@@ -61,7 +63,16 @@ impl Offers {
         let offered = |name: &&&str| kept.capabilities.get(**name).is_some_and(|given| !given.is_null());
         self.capabilities.extend(CAPABILITIES.iter().filter(offered));
         let scheme = scheme_of(upstream.name());
-        self.servers.insert(scheme.clone(), Arc::clone(upstream));
+        let wrapped = upstream.settings.wrapped;
+        // What stands in front of one server changes none of its addresses.
+        let listed = |offered: &Value, key| {
+            if wrapped { offered.clone() } else { under(offered, key, &scheme) }
+        };
+        if wrapped {
+            self.wrapped = Some(Arc::clone(upstream));
+        } else {
+            self.servers.insert(scheme.clone(), Arc::clone(upstream));
+        }
         for prompt in &kept.prompts {
             let Some(own) = prompt.get("name").and_then(Value::as_str) else { continue };
             let wanted = format!("{}{own}", upstream.settings.prefix);
@@ -79,12 +90,12 @@ impl Offers {
         for resource in &kept.resources {
             let Some(uri) = resource.get("uri").and_then(Value::as_str) else { continue };
             self.known.entry(uri.to_owned()).or_insert_with(|| Arc::clone(upstream));
-            self.resources.push(under(resource, "uri", &scheme));
+            self.resources.push(listed(resource, "uri"));
         }
         for template in &kept.templates {
             let Some(pattern) = template.get("uriTemplate").and_then(Value::as_str) else { continue };
             self.patterns.push((pattern.to_owned(), Arc::clone(upstream)));
-            self.templates.push(under(template, "uriTemplate", &scheme));
+            self.templates.push(listed(template, "uriTemplate"));
         }
     }
 
@@ -103,7 +114,8 @@ impl Offers {
             return Some((Arc::clone(upstream), uri.to_owned(), false));
         }
         let fits = self.patterns.iter().find(|(pattern, _)| fits(pattern, uri));
-        fits.map(|(_, upstream)| (Arc::clone(upstream), uri.to_owned(), false))
+        let found = fits.map(|(_, upstream)| upstream).or(self.wrapped.as_ref());
+        found.map(|upstream| (Arc::clone(upstream), uri.to_owned(), false))
     }
 }
 

@@ -43,6 +43,8 @@ pub(super) enum Failure {
     SessionLost,
     /// The request could not be delivered.
     Unreachable(String),
+    /// It was answered with this status of HTTP, and with nothing of the protocol.
+    Refused(http::StatusCode, String),
 }
 
 /// Who waits for an answer: told how far the work is, and asked if the upstream has a question.

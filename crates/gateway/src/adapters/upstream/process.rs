@@ -70,6 +70,7 @@ pub(super) struct Process {
 #[error("{message}")]
 pub(super) struct NotStarted {
     pub(super) message: String,
+    pub(super) cause: Option<std::io::ErrorKind>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -110,15 +111,18 @@ pub(super) fn start(
     let (Some(stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
-        return Err(NotStarted { message: "its input and output could not be opened".to_owned() });
+        let message = "its input and output could not be opened".to_owned();
+        return Err(NotStarted { message, cause: None });
     };
     // Larger pipes are an economy, not a need.
     let _ = rustix::pipe::fcntl_setpipe_size(&stdout, PIPE_BYTES);
     let _ = rustix::pipe::fcntl_setpipe_size(&stdin, PIPE_BYTES);
     let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     let words = Arc::default();
-    let unusable =
-        |error: io::Error| NotStarted { message: format!("its input and output are unusable: {error}") };
+    let unusable = |error: io::Error| NotStarted {
+        message: format!("its input and output are unusable: {error}"),
+        cause: Some(error.kind()),
+    };
     let stdin = stdin.into_owned_fd().and_then(pipe::Sender::from_owned_fd).map_err(unusable)?;
     let stdout = File::from(stdout.into_owned_fd().map_err(unusable)?);
     let runtime = tokio::runtime::Handle::current();
@@ -149,7 +153,7 @@ fn not_started(program: Program<'_>, error: &std::io::Error) -> NotStarted {
         std::io::ErrorKind::PermissionDenied => format!("the command '{program}' may not be run"),
         _ => format!("the command '{program}' could not be started: {error}"),
     };
-    NotStarted { message }
+    NotStarted { message, cause: Some(error.kind()) }
 }
 
 impl Process {

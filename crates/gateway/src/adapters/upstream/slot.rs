@@ -265,6 +265,6 @@ pub(super) fn explain(failure: &Failure) -> String {
         Failure::Gone(why) => why.to_string(),
         Failure::TimedOut(allowed) => format!("it did not answer within {} s", allowed.as_secs()),
         Failure::SessionLost => "it no longer knows the session".to_owned(),
-        Failure::Unreachable(why) => why.clone(),
+        Failure::Unreachable(why) | Failure::Refused(_, why) => why.clone(),
     }
 }

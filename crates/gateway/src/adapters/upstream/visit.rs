@@ -80,6 +80,6 @@ pub fn accept(
     let mut kept = Kept::settle(catalogues.load(settings), capture, settings, now);
     let changed = kept.held().map(|tool| (tool.name().to_owned(), tool.changes())).collect();
     kept.accept();
-    catalogues.save(&settings.name, &kept)?;
+    catalogues.save(settings, &kept)?;
     Ok(changed)
 }

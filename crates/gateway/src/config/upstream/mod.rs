@@ -56,6 +56,8 @@ pub struct Upstream {
     pub overrides: Overrides,
     /// The adapter file that says which operations its tools become.
     pub adapter: Option<PathBuf>,
+    /// Whether it was given on the command line: nothing in the file bears its name.
+    pub wrapped: bool,
 }
 
 impl Upstream {
@@ -77,6 +79,7 @@ impl Upstream {
             tools: ToolRules::default(),
             overrides: Overrides::default(),
             adapter: None,
+            wrapped: true,
         }
     }
 }
@@ -109,10 +112,12 @@ impl ToolRules {
 }
 
 /// The upstreams in use in the order of the file, and what is better known about them. `base` is the file's directory.
+/// Where they are not `used`, only their form is checked.
 pub(super) fn upstreams(
     written: &BTreeMap<Placed<String>, file::Upstream>,
     base: &Path,
     environment: &Environment,
+    used: bool,
 ) -> Result<(Vec<Upstream>, Vec<String>), Error> {
     let mut written: Vec<_> = written.iter().collect();
     written.sort_by_key(|(name, _)| name.span().start);
@@ -131,7 +136,7 @@ pub(super) fn upstreams(
                 return Err(Error::at(given.span(), message).help_with("give one of them another name"));
             }
         }
-        let in_use = upstream.enabled.unwrap_or(true);
+        let in_use = used && upstream.enabled.unwrap_or(true);
         let expansion = Expansion { environment, in_use };
         let mut about = Vec::new();
         let link = link::link(given, upstream, base, expansion, &mut about)?;
@@ -173,6 +178,7 @@ fn upstream(given: &str, name: String, written: &file::Upstream) -> Result<Upstr
         overrides: overrides(written.tools.as_ref())?,
         link: Link::default(),
         adapter: None,
+        wrapped: false,
         name,
     })
 }
@@ -262,5 +268,5 @@ pub(crate) fn check_form(entry: &clients::Entry, environment: &Environment) -> R
     let name = normal(entry.name.get()).filter(|name| name.len() <= name::NAME_CHARS_MAX);
     let name = Placed::new(entry.name.span(), name.unwrap_or_else(|| "server".to_owned()));
     let alone = BTreeMap::from([(name, upstream)]);
-    upstreams(&alone, Path::new(""), environment).map(drop)
+    upstreams(&alone, Path::new(""), environment, false).map(drop)
 }
