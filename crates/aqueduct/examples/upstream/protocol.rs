@@ -58,6 +58,10 @@ fn capabilities() -> Value {
 }
 
 pub(crate) fn handle(state: &Arc<State>, message: &Value, from: &From, out: &dyn Out) {
+    if let (None, Some(id)) = (message.get("method"), message.get("id").and_then(Value::as_str)) {
+        state.answers.lock().unwrap().insert(id.to_owned(), message.clone());
+        return;
+    }
     let method = message["method"].as_str().unwrap_or_default();
     let era = if is_self_contained(message) { "discover" } else { "initialize" };
     state.note(

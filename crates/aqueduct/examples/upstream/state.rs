@@ -79,6 +79,8 @@ pub(crate) struct State {
     pub(crate) sessions: Mutex<HashSet<String>>,
     /// Calls under way by their ids, and whether they were cancelled.
     pub(crate) running: Mutex<HashMap<String, Arc<AtomicBool>>>,
+    /// What clients answered, by the ids of the questions.
+    pub(crate) answers: Mutex<HashMap<String, Value>>,
     /// Where messages go that answer nothing.
     pub(crate) listeners: Mutex<Vec<Sender<Value>>>,
     pub(crate) calls: AtomicUsize,
@@ -92,6 +94,7 @@ impl State {
             flags,
             sessions: Mutex::default(),
             running: Mutex::default(),
+            answers: Mutex::default(),
             listeners: Mutex::default(),
             calls: AtomicUsize::new(0),
             at_once: AtomicUsize::new(0),

@@ -34,7 +34,7 @@ pub(crate) struct Call<'a> {
 type Parameter = (&'static str, &'static str);
 
 /// Names, descriptions and parameters.
-const TOOLS: [(&str, &str, &[Parameter]); 23] = [
+const TOOLS: [(&str, &str, &[Parameter]); 24] = [
     ("echo", "Say a text back.", &[("text", "string")]),
     ("sleep", "Wait, then answer.", &[("milliseconds", "integer")]),
     ("fail", "Fail with a text.", &[("text", "string")]),
@@ -58,6 +58,7 @@ const TOOLS: [(&str, &str, &[Parameter]); 23] = [
     ("noise", "Print much that is no message.", &[]),
     ("getUserName", "Get a name by a parameter in another notation.", &[("userId", "string")]),
     ("delete_thing", "Delete a thing.", &[("thing_id", "string")]),
+    ("ask", "Ask the client something before answering.", &[("method", "string")]),
 ];
 
 fn definition(name: &str, description: &str, params: &[(&str, &str)]) -> Value {
@@ -228,10 +229,45 @@ impl Call<'_> {
                 }
                 text("loud")
             }
+            "ask" => return self.ask(),
             "getUserName" => text(&format!("user {}", self.text("userId"))),
             "delete_thing" => text(&format!("deleted {}", self.text("thing_id"))),
             other => text(&format!("{other} called with {}", self.params["arguments"])),
         }))
+    }
+
+    /// Asks the client and tells what it said: while the call runs, or by an answer that has to be answered.
+    fn ask(&self) -> Option<Answer> {
+        let method = self.text("method");
+        let params = match method {
+            "elicitation/create" => json!({"message": "Who?", "requestedSchema": {"type": "object",
+                "properties": {"name": {"type": "string"}}, "required": ["name"]}}),
+            "sampling/createMessage" => json!({"maxTokens": 5, "messages": [
+                {"role": "user", "content": {"type": "text", "text": "Say something"}}]}),
+            _ => json!({}),
+        };
+        if crate::protocol::is_self_contained(&json!({"params": self.params})) {
+            let said = &self.params["inputResponses"]["who"];
+            return Some(Ok(match (said, self.params["requestState"].as_str()) {
+                (Value::Null, _) => json!({"resultType": "input_required", "requestState": "where I was",
+                    "inputRequests": {"who": {"method": method, "params": params}}}),
+                (said, Some("where I was")) => results::structured(json!({"said": said})),
+                (_, state) => {
+                    json!({"isError": true, "content": [{"type": "text", "text": format!("state {state:?}")}]})
+                }
+            }));
+        }
+        let id = format!("question-{}", self.id);
+        self.out.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        while self.wait(10) {
+            if let Some(answer) = self.state.answers.lock().unwrap().remove(&id) {
+                let said = answer.get("result").cloned();
+                return Some(Ok(results::structured(
+                    json!({"said": said, "refused": answer["error"]["message"]}),
+                )));
+            }
+        }
+        None
     }
 
     fn answer(&self, id: &Value, result: &Value) {

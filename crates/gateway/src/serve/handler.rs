@@ -12,16 +12,19 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
-        GetTaskParams, GetTaskResult, Implementation, InputResponses, ListToolsResult,
-        PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ProtocolVersion,
-        ServerCapabilities, ServerConfig, Tool, ToolAnnotations, UpdateTaskParams,
+        GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams, InitializeResult,
+        InputResponses, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
+        ProtocolVersion, ServerCapabilities, ServerConfig, Tool, ToolAnnotations, UpdateTaskParams,
     },
-    service::{NotificationContext, RequestContext},
+    service::RequestContext,
 };
 use serde_json::json;
 use tokio_util::task::TaskTracker;
 
-use super::{client::ConnectedClient, tasks};
+use super::{
+    client::{ConnectedClient, Opening},
+    tasks,
+};
 use crate::{
     client::{Caller, Client, Resumed},
     pipeline::Gateway,
@@ -166,17 +169,25 @@ impl ServerHandler for Handler {
         }
     }
 
-    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let session = self.session.clone().or_else(|| {
-            let parts = context.extensions.get::<http::request::Parts>()?;
-            parts.extensions.get::<Arc<Session>>().cloned()
-        });
-        let declared = context.peer.peer_info();
-        let capabilities = declared.as_ref().map(|declared| &declared.capabilities);
-        let client = ConnectedClient::new(context.peer.clone(), capabilities, None);
-        if let Some(session) = session {
-            session.connect(Client::Live(Arc::new(client)));
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let client = ConnectedClient::new(context.peer.clone(), Some(&request.capabilities), None);
+        let client = Client::Live(Arc::new(client));
+        match &self.session {
+            Some(session) => session.connect(client),
+            // Over HTTP the session begins with the answer.
+            None => {
+                let parts = context.extensions.get::<http::request::Parts>();
+                if let Some(opening) = parts.and_then(|parts| parts.extensions.get::<Opening>()) {
+                    opening.connect(client);
+                }
+            }
         }
+        self.negotiate_initialize(&request)
     }
 
     async fn get_task(

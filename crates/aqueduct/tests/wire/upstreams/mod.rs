@@ -9,6 +9,7 @@ mod eras;
 mod errors;
 mod hostile;
 mod lists;
+mod questions;
 mod remote;
 mod secrets;
 mod servers;

@@ -31,6 +31,7 @@ pub use self::guard::{Credential, Guard};
 use self::sessions::Sessions;
 use super::{
     FRAME_BYTES_MAX, call,
+    client::Opening,
     frame::{self, Era, Frame, Opens},
     handler::Handler,
     reply,
@@ -266,10 +267,12 @@ impl Front {
             return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json")
                 .into_response();
         }
+        let opening = Opening::default();
         request.extensions_mut().insert(session);
+        request.extensions_mut().insert(opening.clone());
         let response = self.library.handle(request).await;
         if let Some(id) = sessions::wire_id(response.headers()).filter(|_| !wire_id) {
-            self.sessions.open(id, principal).await;
+            self.sessions.open(id, principal, opening.client()).await;
         }
         response.into_response()
     }
