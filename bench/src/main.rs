@@ -3,6 +3,7 @@
 //! Times and ratios are printed, not asserted: machines differ and are shared. What must not grow is held by
 //! instruction counts, which `bench/instructions` compares with `bench/budget.tsv`.
 
+mod captured;
 mod http;
 mod pipeline;
 mod process;

@@ -10,6 +10,7 @@ use tiktoken_rs::CoreBPE;
 
 use crate::{
     Result,
+    captured::{self, Captured},
     report::{Report, Target},
     subject,
 };
@@ -26,7 +27,77 @@ pub(crate) fn measure(report: &mut Report) -> Result<()> {
     lists(report, &tokenizer, &all)?;
     costs(report, &tokenizer, "Costs with 50 operations (REQ-COST-01 to 04)", &few)?;
     costs(report, &tokenizer, "Costs with 500 operations", &all)?;
-    hits(report, &tokenizer, &all)
+    hits(report, &tokenizer, &all)?;
+    real(report, &tokenizer)
+}
+
+/// The same over the tool lists of real servers, where they lie beside the project.
+fn real(report: &mut Report, tokenizer: &CoreBPE) -> Result<()> {
+    const SECTION: &str = "Real servers, all captures together";
+    let Some(folder) = captured::folder() else { return Ok(()) };
+    let captured = captured::read(&folder)?;
+    let eager = count(tokenizer, &Value::Array(captured.tools.clone()));
+    let costs = Costs::of(tokenizer, &captured, &captured::queries(&folder)?)?;
+    report.add(SECTION, "their own tools/list", eager, "tokens", Target::None);
+    report.add(SECTION, "tools/list, five tools", costs.list, "tokens", Target::AtMost(900.0));
+    for (what, share, target) in [
+        ("a search with five hits, median", 0.5, Target::None),
+        ("a search with five hits, the longest", 1.0, Target::AtMost(400.0)),
+    ] {
+        report.add(SECTION, what, costs.searches.at(share), "tokens", target);
+    }
+    for (what, share, target) in [
+        ("a description, median", 0.5, Target::AtMost(250.0)),
+        ("a description, nine in ten below", 0.9, Target::None),
+        ("a description, the longest", 1.0, Target::None),
+    ] {
+        report.add(SECTION, what, costs.details.at(share), "tokens", target);
+    }
+    Ok(())
+}
+
+/// What a model pays for real operations.
+struct Costs {
+    list: f64,
+    searches: Sorted,
+    details: Sorted,
+}
+
+impl Costs {
+    fn of(tokenizer: &CoreBPE, captured: &Captured, queries: &[String]) -> Result<Self> {
+        let registry = captured.builder().build()?;
+        let ask = |params: Value| Ok(tokens(tokenizer, &introspect(&registry, params)?));
+        let search = |query: &String| ask(json!({"query": "operations", "search": query, "first": 5}));
+        let detail =
+            |operation: &define::Operation| ask(json!({"query": "operations", "name": operation.name}));
+        Ok(Self {
+            list: count(tokenizer, &tools(&registry)),
+            searches: Sorted::new(queries.iter().map(search).collect::<Result<_>>()?),
+            details: Sorted::new(captured.operations.iter().map(detail).collect::<Result<_>>()?),
+        })
+    }
+}
+
+/// Counts in their order.
+struct Sorted(Vec<f64>);
+
+impl Sorted {
+    fn new(mut counts: Vec<f64>) -> Self {
+        counts.sort_unstable_by(f64::total_cmp);
+        Self(counts)
+    }
+
+    /// The count that this share of them does not exceed.
+    fn at(&self, share: f64) -> f64 {
+        let place = share * (self.0.len() as f64 - 1.0);
+        self.0.get(place as usize).copied().unwrap_or_default()
+    }
+}
+
+fn introspect(registry: &Registry, params: Value) -> Result<String> {
+    let params = params.as_object().cloned().unwrap_or_default();
+    const SESSION: &str = "0192d3c4-5e6f-7a8b-9c0d-1e2f3a4b5c6d";
+    Ok(aql::introspect::answer(registry, &params, SESSION).map_err(|error| error.message)?.to_text())
 }
 
 /// What a model reads of a search: the operations that were found, and the whole answer around them.
@@ -137,4 +208,25 @@ fn count(tokenizer: &CoreBPE, value: &Value) -> f64 {
 
 fn tokens(tokenizer: &CoreBPE, text: &str) -> f64 {
     tokenizer.encode_ordinary(text).len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What real servers' operations cost a model, over every capture together.
+    #[test]
+    fn hundreds_of_real_operations_stay_within_their_budget() {
+        let Some(folder) = captured::folder() else {
+            eprintln!("skipped: the captures are not there");
+            return;
+        };
+        let tokenizer = tiktoken_rs::o200k_base().unwrap();
+        let costs =
+            Costs::of(&tokenizer, &captured::read(&folder).unwrap(), &captured::queries(&folder).unwrap());
+        let costs = costs.unwrap();
+        assert!(costs.list <= 900.0, "tools/list: {}", costs.list);
+        assert!(costs.searches.at(1.0) <= 400.0, "the longest search: {}", costs.searches.at(1.0));
+        assert!(costs.details.at(0.5) <= 250.0, "the median description: {}", costs.details.at(0.5));
+    }
 }

@@ -82,6 +82,35 @@ fn definitions(registry: &Registry) -> Value {
     Value::Object(types.map(|known| (known.name().to_owned(), definition(known))).collect())
 }
 
+/// The definitions that a schema refers to, directly or through others.
+pub(crate) fn definitions_used(registry: &Registry, schema: &Value) -> Map<String, Value> {
+    let mut used = Map::new();
+    let mut waiting = vec![schema.clone()];
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::Object(object) => {
+                let name = object
+                    .get("$ref")
+                    .and_then(Value::as_str)
+                    .and_then(|path| path.strip_prefix(DEFINITIONS));
+                if let Some(known) = name.and_then(|name| registry.types().named(name))
+                    && !used.contains_key(known.name())
+                {
+                    let definition = definition(known);
+                    waiting.push(definition.clone());
+                    used.insert(known.name().to_owned(), definition);
+                }
+                waiting.extend(object.into_iter().map(|(_, value)| value));
+            }
+            Value::Array(values) => waiting.extend(values),
+            _ => {}
+        }
+    }
+    used
+}
+
+const DEFINITIONS: &str = "#/$defs/";
+
 fn definition(known: &Type) -> Value {
     match &known.shape {
         TypeShape::Enum(values) => json!({"enum": values}),
@@ -109,7 +138,7 @@ fn object(fields: &[Param], closed: bool) -> Value {
     schema
 }
 
-fn param(param: &Param) -> Value {
+pub(crate) fn param(param: &Param) -> Value {
     let mut schema = match param.fields_of {
         Some(_) => json!({"type": "object"}),
         None => kind(&param.kind),
@@ -159,7 +188,7 @@ fn shape(one: &Shape, text: &str) -> Value {
 }
 
 fn reference(name: &str) -> Value {
-    json!({"$ref": format!("#/$defs/{name}")})
+    json!({"$ref": format!("{DEFINITIONS}{name}")})
 }
 
 fn insert(schema: &mut Value, key: &str, value: Value) {

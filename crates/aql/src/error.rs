@@ -7,7 +7,7 @@
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::limits::Limit;
 
@@ -173,17 +173,8 @@ impl Error {
     }
 
     #[must_use]
-    pub fn not_found_operation(name: &str, similar: Option<&str>) -> Self {
-        let error = Self::new(Code::NotFoundOperation, format!("Unknown operation: '{name}'"))
-            .with("operation", name);
-        let look_up =
-            "List all operations with { operation: \"introspect\", params: { query: \"operations\" } }.";
-        match similar {
-            Some(similar) => {
-                error.with("available", json!([similar])).hint(format!("Did you mean '{similar}'? {look_up}"))
-            }
-            None => error.hint(look_up),
-        }
+    pub fn not_found_operation(name: &str) -> Self {
+        Self::new(Code::NotFoundOperation, format!("Unknown operation: '{name}'")).with("operation", name)
     }
 
     #[must_use]
@@ -267,6 +258,8 @@ pub fn type_name(value: &Value) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::limits;
 
@@ -324,7 +317,7 @@ mod tests {
                 Error::too_large(&limits::NESTING_DEPTH, 32, 33),
                 "Payload exceeds {limit_type} limit of {limit_value}",
             ),
-            (Error::not_found_operation("get_users", None), "Unknown operation: '{operation}'"),
+            (Error::not_found_operation("get_users"), "Unknown operation: '{operation}'"),
             (Error::permission_denied("x", "not allowed"), "Permission denied: {reason}"),
             (Error::invalid_encoding(Some(3)), "Invalid character encoding in request"),
         ];

@@ -36,6 +36,8 @@ pub struct Operation {
     pub(crate) family: usize,
     pub(crate) description: String,
     pub(crate) params: Vec<Param>,
+    /// So many of `params`, the first ones, are its author's; the others are what all such operations take.
+    pub(crate) own: usize,
     pub(crate) returns: Returns,
     pub(crate) examples: Vec<Example>,
     pub(crate) danger: Danger,
@@ -86,6 +88,26 @@ impl Operation {
     #[must_use]
     pub fn params(&self) -> &[Param] {
         &self.params
+    }
+
+    /// The parameters that its author gave it.
+    #[must_use]
+    pub fn own_params(&self) -> &[Param] {
+        self.params.get(..self.own).unwrap_or(&self.params)
+    }
+
+    /// The parameters that it has because of what it is, as all operations of its kind have them.
+    #[must_use]
+    pub fn added_params(&self) -> &[Param] {
+        self.params.get(self.own..).unwrap_or_default()
+    }
+
+    /// Whether another server does the work and nothing is known of its result, on which the query language works all the
+    /// same. Such operations come by the hundred, and what they all take need not be told with each.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        self.server.is_some()
+            && matches!(&self.queried, Some(Queried::Returned(collection)) if collection.is_of_anything())
     }
 
     #[must_use]

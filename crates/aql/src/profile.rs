@@ -17,6 +17,8 @@ pub enum Mode {
     Single,
     /// Both.
     All,
+    /// One tool for each operation, for clients that search tools themselves. Not one of the specification's modes.
+    Discrete,
 }
 
 impl Mode {
@@ -26,6 +28,7 @@ impl Mode {
             Self::Semantic => "semantic",
             Self::Single => "single",
             Self::All => "all",
+            Self::Discrete => "discrete",
         }
     }
 }
@@ -38,7 +41,7 @@ impl fmt::Display for Mode {
 
 /// Why a string is no endpoint mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("endpoint mode '{0}' is none of semantic, single, all")]
+#[error("endpoint mode '{0}' is none of semantic, single, all, discrete")]
 pub struct ModeError(String);
 
 impl FromStr for Mode {
@@ -50,6 +53,7 @@ impl FromStr for Mode {
             "semantic" | "crude" => Ok(Self::Semantic),
             "single" => Ok(Self::Single),
             "all" => Ok(Self::All),
+            "discrete" => Ok(Self::Discrete),
             other => Err(ModeError(other.to_owned())),
         }
     }

@@ -26,9 +26,9 @@ pub struct Entry {
     pub given: Value,
 }
 
-const OPERATION: &str = "operation";
+pub(crate) const OPERATION: &str = "operation";
 const OPERATIONS: &str = "operations";
-const PARAMS: &str = "params";
+pub(crate) const PARAMS: &str = "params";
 
 impl Request {
     /// Reads the arguments of a tool call.

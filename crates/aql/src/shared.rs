@@ -41,13 +41,9 @@ pub fn if_match() -> Param {
 
 #[must_use]
 pub fn confirmation_token() -> Param {
-    Param::new(
-        CONFIRMATION_TOKEN,
-        "string",
-        "Only needed to repeat a call once answered CONFIRMATION_REQUIRED with a token",
-    )
-    .alias("_confirmation")
-    .sensitive()
+    Param::new(CONFIRMATION_TOKEN, "string", "The token of a CONFIRMATION_REQUIRED answer")
+        .alias("_confirmation")
+        .sensitive()
 }
 
 #[must_use]

@@ -15,6 +15,22 @@ pub fn nearest<'a>(given: &str, candidates: impl IntoIterator<Item = &'a str>) -
         .map(|(_, candidate)| candidate)
 }
 
+/// What the candidates that are like `given` stand for, the most like first, with how much they are.
+pub(crate) fn closest<'a, T>(
+    given: &str,
+    candidates: impl IntoIterator<Item = (&'a str, T)>,
+) -> Vec<(f64, T)> {
+    let given = given.to_ascii_lowercase();
+    let given_words = words(&given);
+    let mut close: Vec<(f64, T)> = candidates
+        .into_iter()
+        .map(|(candidate, meant)| (likeness(&given, &given_words, candidate), meant))
+        .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
+        .collect();
+    close.sort_by(|a, b| b.0.total_cmp(&a.0));
+    close
+}
+
 /// Typing errors count by edits, and the same words in another order or number count as nearly the same.
 fn likeness(given: &str, given_words: &[&str], candidate: &str) -> f64 {
     // Most candidates differ in length by more edits than likeness allows; counting edits is what takes long.

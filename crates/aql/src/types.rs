@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::{
     define,
     param::{Param, ParamInfo},
+    query::params,
 };
 
 /// Where a type stands in the registry's table. An index rather than a reference, so that types may contain themselves.
@@ -116,6 +117,9 @@ impl Types {
     }
 }
 
+/// The type that tells the controls of operations of whose results nothing is known.
+pub(crate) const RESULT_QUERY: &str = "ResultQuery";
+
 /// The types that the protocol itself defines, present in every registry.
 #[must_use]
 pub fn protocol_types() -> Vec<define::Type> {
@@ -215,6 +219,12 @@ pub fn protocol_types() -> Vec<define::Type> {
                 Param::new("endCursor", "string", "Stands behind the last item; give it as 'after'"),
                 Param::new("totalCount", "integer", "How many there are altogether, with 'include_total'"),
             ],
+        ),
+        Type::object(
+            RESULT_QUERY,
+            "What works on any JSON result, beside an operation's own parameters and where none of them has the name. \
+             All but 'fields' work on its list: the whole result, or the only list of objects in it",
+            params::of_anything(),
         ),
         Type {
             name: "Json".to_owned(),

@@ -7,6 +7,10 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+/// A call is mostly small allocations, and this one takes half the instructions for them.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// One MCP server in front of everything an agent may touch: many operations behind five tools, or one.
 #[derive(Parser)]
 #[command(name = "aqueduct", version, after_help = EXIT_CODES)]
@@ -31,6 +35,8 @@ enum Command {
     Call(commands::call::Arguments),
     /// Check the configuration and the operations, and say what could be better
     Check(commands::check::Arguments),
+    /// Take over the servers that MCP clients have configured, or undo that
+    Init(commands::init::Arguments),
     /// Judge the tools of other servers: what they do, how dangerous that is, and why
     Classify(commands::classify::Arguments),
     Doctor(commands::doctor::Arguments),
@@ -49,7 +55,7 @@ pub(crate) struct Configuration {
     /// Data directory [default: the user's data directory]
     #[arg(long, value_name = "DIR")]
     data: Option<std::path::PathBuf>,
-    /// Endpoint mode: semantic, single or all
+    /// Endpoint mode: semantic, single, all or discrete
     #[arg(long)]
     mode: Option<String>,
     /// Endpoint profile: crude, discover or one of the configuration's own
@@ -126,6 +132,7 @@ fn main() -> ExitCode {
         Command::Describe(arguments) => commands::describe::run(&arguments),
         Command::Call(arguments) => commands::call::run(arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
+        Command::Init(arguments) => commands::init::run(&arguments),
         Command::Classify(arguments) => commands::classify::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         #[cfg(feature = "tokens")]

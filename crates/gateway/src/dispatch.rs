@@ -1,6 +1,11 @@
 //! From a permitted call to whoever does the work.
 
-use std::{future::Future, panic::AssertUnwindSafe, pin::Pin, sync::Arc};
+use std::{
+    future::Future,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::{Arc, OnceLock},
+};
 
 use aql::{
     error::Error,
@@ -17,6 +22,7 @@ use crate::{
     gate::Permitted,
     pipeline::Gateway,
     progress::Progress,
+    serve::Listed,
     session::Session,
 };
 
@@ -76,6 +82,8 @@ pub struct Surface {
     pub(crate) registry: Arc<Registry>,
     /// By the operation's place in the registry. `introspect` needs none: the registry answers it.
     pub(crate) handlers: Vec<Option<Arc<dyn Handler>>>,
+    /// The tool list as it is served, made when it is first asked for.
+    pub(crate) listed: OnceLock<Listed>,
     /// What a server that is wrapped says of itself, for the client that would have talked to it.
     pub(crate) introduction: Option<String>,
 }

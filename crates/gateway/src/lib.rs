@@ -1,7 +1,7 @@
 //! The runtime of Aqueduct: everything around the pure language of `aql`.
 //!
 //! [`pipeline`] is the one way a call takes; [`serve`] brings calls in over MCP; [`gate`] decides, [`dispatch`] hands
-//! on, [`adapters`] do the work; [`store`] keeps what must last.
+//! on, [`adapters`] do the work; [`store`] keeps what must last. [`import`] takes over what MCP clients have configured.
 
 pub use aql;
 
@@ -14,6 +14,8 @@ pub mod doctor;
 pub mod executions;
 mod failpoint;
 pub mod gate;
+pub mod import;
+mod inline;
 pub mod library;
 pub mod pipeline;
 pub mod progress;

@@ -251,7 +251,8 @@ impl Flow<'_> {
                 }
                 warnings.extend(outcome.warnings);
                 (content, meta) = (outcome.content, outcome.meta);
-                shaping.apply(operation, self.session, outcome.data, now, page_bytes)?
+                let key = &self.gateway.cursor_key;
+                shaping.apply(operation, self.session, outcome.data, now, page_bytes, key)?
             }
         };
         warnings.extend(warning);

@@ -7,9 +7,11 @@ use std::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
+    task::Poll,
 };
 
 use aql::warning::{Told, Warning};
+use futures_util::task::AtomicWaker;
 use tokio_util::sync::CancellationToken;
 
 use crate::{client::Client, snapshots::Snapshots};
@@ -73,7 +75,7 @@ pub struct Session {
     /// Lists that were answered in part.
     snapshots: Mutex<Snapshots>,
     /// Calls in flight by the id their request carries, to be found by a cancellation.
-    running: Mutex<HashMap<String, CancellationToken>>,
+    running: Mutex<HashMap<Arc<str>, Arc<Cancellation>>>,
     used_at: AtomicU64,
     started: AtomicBool,
     /// Executions that run for it.
@@ -150,9 +152,8 @@ impl Session {
             return;
         }
         self.ended.cancel();
-        for (_, token) in lock(&self.running).drain() {
-            token.cancel();
-        }
+        let running = std::mem::take(&mut *lock(&self.running));
+        running.values().for_each(|cancellation| cancellation.cancel());
         *lock(&self.told) = Told::default();
         *lock(&self.snapshots) = Snapshots::default();
         if self.started.load(Ordering::Relaxed) {
@@ -210,16 +211,16 @@ impl Session {
     /// Registers a call under its request's id until the guard is dropped.
     #[must_use]
     pub fn running<'a>(&'a self, request_id: &str) -> Running<'a> {
-        let token = CancellationToken::new();
-        lock(&self.running).insert(request_id.to_owned(), token.clone());
-        Running { session: self, request_id: request_id.to_owned(), token }
+        let (id, cancellation): (Arc<str>, Arc<Cancellation>) = (request_id.into(), Arc::default());
+        lock(&self.running).insert(Arc::clone(&id), Arc::clone(&cancellation));
+        Running { session: self, request_id: id, cancellation }
     }
 
     /// Cancels the call with that id, if it still runs.
     pub fn cancel(&self, request_id: &str) -> bool {
         let found = lock(&self.running).remove(request_id);
-        if let Some(token) = &found {
-            token.cancel();
+        if let Some(cancellation) = &found {
+            cancellation.cancel();
         }
         found.is_some()
     }
@@ -237,14 +238,35 @@ impl Drop for Held {
 /// A call in flight.
 pub struct Running<'a> {
     session: &'a Session,
-    request_id: String,
-    token: CancellationToken,
+    request_id: Arc<str>,
+    cancellation: Arc<Cancellation>,
+}
+
+/// Whether a call was cancelled, and who has to be told.
+#[derive(Default)]
+struct Cancellation {
+    is_cancelled: AtomicBool,
+    waiting: AtomicWaker,
+}
+
+impl Cancellation {
+    fn cancel(&self) {
+        self.is_cancelled.store(true, Ordering::Release);
+        self.waiting.wake();
+    }
 }
 
 impl Running<'_> {
     /// Resolves when the call was cancelled.
     pub async fn cancelled(&self) {
-        self.token.cancelled().await;
+        std::future::poll_fn(|context| {
+            self.cancellation.waiting.register(context.waker());
+            match self.cancellation.is_cancelled.load(Ordering::Acquire) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        })
+        .await;
     }
 }
 
@@ -272,7 +294,7 @@ mod tests {
         assert!(!session.is_idle(1_000, 1), "a session with a running call is not idle");
         assert!(!session.cancel("8"));
         assert!(session.cancel("7"));
-        assert!(running.token.is_cancelled());
+        assert!(running.cancellation.is_cancelled.load(Ordering::Relaxed));
         drop(running);
         assert!(!session.cancel("7"));
         assert!(session.is_idle(1_000, 1));
@@ -294,7 +316,7 @@ mod tests {
             let session = Session::new(Transport::Http, LOCAL);
             let running = session.running("1");
             session.end(end);
-            assert!(running.token.is_cancelled(), "{end:?}");
+            assert!(running.cancellation.is_cancelled.load(Ordering::Relaxed), "{end:?}");
         }
     }
 }

@@ -1,13 +1,16 @@
 //! What a call asked to be done with its result: which fields, which items, in which order, how many.
 
-use std::sync::Arc;
+use std::{
+    hash::{Hash, Hasher},
+    sync::Arc,
+};
 
 use aql::{
     define::Queried,
     error::{Code, Error},
     fields::{Chosen, Selection},
     operation::Operation,
-    query::{Collection, CursorKey, Query, Style, Window, listing::Listing, order},
+    query::{Collection, CursorKey, Query, Style, Window, listing::Listing},
     response::Data,
     shared,
     warning::Warning,
@@ -37,6 +40,31 @@ enum Asked {
     Handler(Box<Query>),
     /// Run over the list that the handler returns.
     Returned(Box<Returned>),
+    /// Nothing of a list that the handler returns, which is cut to a page all the same if it is too long.
+    Whole(CallKey),
+}
+
+/// What a list depends on: the operation and its parameters without the controls. Two calls of one session are taken
+/// for the same by it; a cursor names the list itself.
+#[derive(Debug, Clone, Copy)]
+struct CallKey(u64);
+
+impl CallKey {
+    /// Of a call whose controls were taken out.
+    fn of(permitted: &Permitted) -> Self {
+        let chooses = permitted.operation().selection().is_some();
+        let mut hasher = std::hash::DefaultHasher::new();
+        permitted.operation().name().as_str().hash(&mut hasher);
+        for (name, value) in permitted.params().iter().filter(|(name, _)| !chooses || *name != shared::FIELDS)
+        {
+            (name, value).hash(&mut hasher);
+        }
+        Self(hasher.finish())
+    }
+
+    fn name(self) -> String {
+        format!("{:016x}", self.0)
+    }
 }
 
 struct Returned {
@@ -76,6 +104,10 @@ impl Shaping {
     fn asked(&self, permitted: &mut Permitted, key: &CursorKey) -> Result<Asked, Error> {
         let operation = permitted.operation();
         let Some(queried) = operation.queried() else { return Ok(Asked::Nothing) };
+        let is_controlled = permitted.params().keys().any(|name| operation.is_control(name));
+        if matches!(queried, Queried::Returned(_)) && !is_controlled {
+            return Ok(Asked::Whole(CallKey::of(permitted)));
+        }
         let collection = queried.collection().clone();
         let query = Query::read(permitted.params(), &collection, key)
             .map_err(|error| error.with("signature", operation.signature()));
@@ -92,11 +124,7 @@ impl Shaping {
         }
         let params = permitted.params().clone();
         let controlled = take_controls(permitted);
-        let mut rest = permitted.params().clone();
-        if permitted.operation().selection().is_some() {
-            rest.remove(shared::FIELDS);
-        }
-        let call = format!("{} {}", permitted.operation().name(), order::canonical(&Value::Object(rest)));
+        let call = CallKey::of(permitted).name();
         Ok(Asked::Returned(Box::new(Returned { collection, key: key.clone(), params, call, controlled })))
     }
 
@@ -104,7 +132,7 @@ impl Shaping {
     pub(crate) fn query(&self) -> Option<Box<Query>> {
         match &self.query {
             Asked::Handler(query) => Some(query.clone()),
-            Asked::Nothing | Asked::Returned(_) => None,
+            Asked::Nothing | Asked::Returned(_) | Asked::Whole(_) => None,
         }
     }
 
@@ -151,9 +179,23 @@ impl Shaping {
         data: Data,
         now: Timestamp,
         page_bytes: usize,
+        key: &CursorKey,
     ) -> Result<Shaped, Error> {
-        if let Asked::Returned(asked) = self.query {
-            return asked.apply(self.chosen.as_ref(), operation, session, data, now, page_bytes);
+        let chosen = self.chosen.as_ref();
+        match (&self.query, operation.queried()) {
+            (Asked::Whole(_), _) if chosen.is_none() && is_short(&data, page_bytes) => {
+                return Ok((data, None));
+            }
+            (Asked::Whole(call), Some(queried)) => {
+                let collection = queried.collection().clone();
+                let (key, call) = (key.clone(), call.name());
+                let asked = Returned { collection, key, params: Map::new(), call, controlled: false };
+                return asked.apply(chosen, operation, session, data, now, page_bytes);
+            }
+            (Asked::Returned(asked), _) => {
+                return asked.apply(chosen, operation, session, data, now, page_bytes);
+            }
+            _ => {}
         }
         match (operation.selection(), data) {
             (Some(selection), Data::Value(mut value)) => {
@@ -168,6 +210,11 @@ impl Shaping {
             (_, data) => Ok((data, None)),
         }
     }
+}
+
+/// Whether JSON that nobody has looked into is short enough to be sent as it is, or is no list in any case.
+fn is_short(data: &Data, page_bytes: usize) -> bool {
+    matches!(data, Data::Raw(raw) if raw.get().len() <= page_bytes || raw.get().starts_with('"'))
 }
 
 fn choose(selection: &Selection, fields: &Value) -> Result<(Chosen, Option<Warning>), Error> {
@@ -213,7 +260,7 @@ impl Returned {
     }
 
     fn apply(
-        self,
+        &self,
         chosen: Option<&Chosen>,
         operation: &Operation,
         session: &Session,
@@ -223,21 +270,25 @@ impl Returned {
     ) -> Result<Shaped, Error> {
         // Where paging means something else to the operation, nobody could ask for what was cut off.
         let page_bytes = if self.collection.styles().is_empty() { usize::MAX } else { page_bytes };
-        let data = match data {
-            Data::Raw(raw) if !self.controlled && chosen.is_none() && raw.get().len() <= page_bytes => {
-                return Ok((Data::Raw(raw), None));
+        let is_plain = !self.controlled && chosen.is_none();
+        let (data, raw) = match data {
+            Data::Raw(raw) if is_plain && raw.get().len() <= page_bytes => return Ok((Data::Raw(raw), None)),
+            Data::Raw(raw) => {
+                let value = serde_json::from_str(raw.get())
+                    .map_err(|_| Error::internal("the operation's result is no JSON that can be queried"))?;
+                (value, Some(raw))
             }
-            Data::Raw(raw) => serde_json::from_str(raw.get())
-                .map_err(|_| Error::internal("the operation's result is no JSON that can be queried"))?,
-            Data::Value(value) => value,
+            Data::Value(value) if is_plain => {
+                // Written once, here, to know its size; what fits is sent as it is.
+                let raw =
+                    to_raw_value(&value).map_err(|_| Error::internal("the result could not be written"))?;
+                if raw.get().len() <= page_bytes {
+                    return Ok((Data::Raw(raw), None));
+                }
+                (value, Some(raw))
+            }
+            Data::Value(value) => (value, None),
         };
-        if !self.controlled && chosen.is_none() {
-            // Written once, here, to know its size; what fits is sent as it is.
-            let raw = to_raw_value(&data).map_err(|_| Error::internal("the result could not be written"))?;
-            if raw.get().len() <= page_bytes {
-                return Ok((Data::Raw(raw), None));
-            }
-        }
         match Listing::of(data) {
             Ok(listing) => {
                 let snapshot = Arc::new(Snapshot::new(self.call.clone(), listing));
@@ -251,6 +302,9 @@ impl Returned {
             }
             Err(other) if self.controlled => Err(no_list(operation, &other.candidates)),
             Err(other) => {
+                if let (None, Some(raw)) = (chosen, raw) {
+                    return Ok((Data::Raw(raw), None));
+                }
                 let warning = missing(chosen, std::slice::from_ref(&other.data));
                 let data = match chosen {
                     Some(chosen) => chosen.of(other.data),

@@ -15,12 +15,12 @@ pub fn definition() -> Operation {
     let mut first = shared::first();
     first.default = None;
     first.description =
-        "Page size; without it the list is complete. More than 100 are given as 100. pageInfo stands in _protocol"
+        "Page size, up to 100; without it the list is complete and a search gives 10. pageInfo stands in _protocol"
             .to_owned();
     let mut fields = shared::fields();
     fields.description =
         "Shorter answers: 'minimal' leaves out descriptions and examples, 'standard' examples; \
-         or the keys to keep, among description, examples"
+         or the keys to keep, among description, examples. Longer ones: 'full' adds what many operations take alike"
             .to_owned();
     Operation::new(Category::Read, INTROSPECT, "Discover available operations and types")
         .param(

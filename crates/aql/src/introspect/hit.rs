@@ -1,28 +1,54 @@
 //! Operations as a search shows them: short, and with all that a call needs.
 
+use std::fmt;
+
 use serde_json::{Value, json};
 
 use super::view::{self, Detail};
-use crate::{listed::ListedTool, operation::Operation, param::Param, registry::Registry};
+use crate::{listed::ListedTool, operation::Operation, param::Param, registry::Registry, shared};
 
 /// Optional parameters in a signature, at the most: a search is for choosing, and details tell the rest.
 const OPTIONAL_MAX: usize = 6;
 
-/// Characters of the line of text.
+/// A signature that is longer than this gets no further optional parameter.
+const SIGNATURE_CHARS_MAX: usize = 130;
+
+/// Words and characters of the line of text.
+const LINE_WORDS_MAX: usize = 20;
 const LINE_CHARS_MAX: usize = 120;
 
 /// An operation as lists show it, its description beginning with a signature.
 pub(super) fn info(registry: &Registry, operation: &Operation, detail: Detail) -> Value {
     let mut info = view::narrowed_info(registry, operation, detail);
     if let (Value::Object(info), true) = (&mut info, detail.description) {
-        let text = format!(
-            "{} {}",
-            signature(operation.name().as_str(), own_params(operation)),
-            line(operation.description())
-        );
+        let text = format!("{} {}", of_operation(registry, operation), line(operation.description()));
         info.insert("description".to_owned(), json!(text.trim_end()));
     }
     info
+}
+
+/// The compact signature of an operation: its own parameters, without those that all of its kind have.
+pub(crate) fn of_operation(registry: &Registry, operation: &Operation) -> String {
+    let shown = |param: &'_ Param| Shown {
+        name: param.name().to_owned(),
+        required: param.is_required(),
+        list: param.is_list(),
+        // What an UPDATE changes is all in there, so its name alone would tell nothing.
+        inside: match param.name() {
+            shared::INPUT => fields(registry, param),
+            _ => String::new(),
+        },
+    };
+    signature(operation.name().as_str(), operation.own_params().iter().map(shown))
+}
+
+fn fields(registry: &Registry, param: &Param) -> String {
+    let fields = param.record().and_then(|id| registry.types().fields(id)).unwrap_or_default();
+    let mut names: Vec<&str> = fields.iter().take(OPTIONAL_MAX).map(Param::name).collect();
+    if fields.len() > OPTIONAL_MAX {
+        names.push("…");
+    }
+    if names.is_empty() { String::new() } else { format!("{{{}}}", names.join(", ")) }
 }
 
 /// A tool of a saved list in the same words.
@@ -31,56 +57,66 @@ pub fn of_tool(tool: &ListedTool) -> String {
     let required = tool.input_schema.get("required").and_then(Value::as_array);
     let properties = tool.input_schema.get("properties").and_then(Value::as_object);
     let shown = properties.into_iter().flatten().map(|(name, schema)| Shown {
-        name,
+        name: name.clone(),
         required: required.is_some_and(|names| names.iter().any(|required| required == name)),
         list: schema.get("type").is_some_and(|kind| kind == "array"),
+        inside: String::new(),
     });
     let text = format!("{} {}", signature(&tool.name, shown), line(&tool.description));
     text.trim_end().to_owned()
 }
 
 /// A parameter in a signature.
-struct Shown<'a> {
-    name: &'a str,
+struct Shown {
+    name: String,
     required: bool,
     list: bool,
+    inside: String,
 }
 
-/// The parameters of an operation, without those that every list can be asked for.
-fn own_params(operation: &Operation) -> impl Iterator<Item = Shown<'_>> {
-    let own = |param: &&Param| param.is_required() || !operation.is_control(param.name());
-    let shown =
-        |param| Shown { name: Param::name(param), required: param.is_required(), list: param.is_list() };
-    operation.params().iter().filter(own).map(shown)
-}
-
-/// `create_issue(owner!, repo!, title!, body, labels[])`: `!` must be given, `[]` is a list, `…` there are more.
-fn signature<'a>(name: &str, params: impl Iterator<Item = Shown<'a>>) -> String {
-    let (required, optional): (Vec<Shown<'_>>, Vec<Shown<'_>>) = params.partition(|param| param.required);
-    let more = optional.len() > OPTIONAL_MAX;
-    let written = |param: Shown<'_>| {
-        let list = if param.list { "[]" } else { "" };
-        let required = if param.required { "!" } else { "" };
-        format!("{}{list}{required}", param.name)
-    };
-    let mut params: Vec<String> =
-        required.into_iter().chain(optional.into_iter().take(OPTIONAL_MAX)).map(written).collect();
-    if more {
-        params.push("…".to_owned());
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = if self.list { "[]" } else { "" };
+        let required = if self.required { "!" } else { "" };
+        write!(f, "{}{}{list}{required}", self.name, self.inside)
     }
-    format!("{name}({})", params.join(", "))
+}
+
+/// `create_issue(owner!, repo!, title!, body, labels[])`: `!` must be given, `[]` is a list, `{}` has these fields, `…`
+/// there are more.
+fn signature(name: &str, params: impl Iterator<Item = Shown>) -> String {
+    let (required, optional): (Vec<Shown>, Vec<Shown>) = params.partition(|param| param.required);
+    let mut shown: Vec<String> = required.iter().map(Shown::to_string).collect();
+    let mut chars = name.len() + shown.iter().map(|param| param.len() + 2).sum::<usize>();
+    for (count, param) in optional.iter().map(Shown::to_string).enumerate() {
+        chars += param.len() + 2;
+        if count == OPTIONAL_MAX || chars > SIGNATURE_CHARS_MAX {
+            shown.push("…".to_owned());
+            break;
+        }
+        shown.push(param);
+    }
+    format!("{name}({})", shown.join(", "))
 }
 
 /// The first sentence of a text on one line, cut between words where it is long.
-fn line(text: &str) -> String {
+pub(crate) fn line(text: &str) -> String {
     let first = text.trim().lines().next().unwrap_or_default();
     let first = first.split_inclusive(". ").next().unwrap_or_default().trim();
-    if first.chars().count() <= LINE_CHARS_MAX {
-        return first.to_owned();
+    let mut line = String::new();
+    for (count, word) in first.split_whitespace().enumerate() {
+        if count == LINE_WORDS_MAX || count > 0 && line.len() + word.len() >= LINE_CHARS_MAX {
+            return format!("{}…", line.trim_end_matches([',', ';', ':', '-', '(']).trim_end());
+        }
+        if count > 0 {
+            line.push(' ');
+        }
+        line.push_str(word);
     }
-    let cut: String = first.chars().take(LINE_CHARS_MAX).collect();
-    let end = cut.rfind(char::is_whitespace).unwrap_or(cut.len());
-    format!("{}…", cut.get(..end).unwrap_or(&cut).trim_end())
+    if line.chars().count() <= LINE_CHARS_MAX {
+        return line;
+    }
+    format!("{}…", line.chars().take(LINE_CHARS_MAX).collect::<String>())
 }
 
 #[cfg(test)]
@@ -92,7 +128,7 @@ mod tests {
         let name = operation.name.clone();
         let registry = Registry::builder("test").operation(operation).build().unwrap();
         let (_, operation) = registry.visible_named(&name).unwrap();
-        info(&registry, operation, Detail::FULL)["description"].as_str().unwrap().to_owned()
+        info(&registry, operation, Detail::USUAL)["description"].as_str().unwrap().to_owned()
     }
 
     fn issue() -> define::Operation {

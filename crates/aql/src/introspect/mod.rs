@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::hit::line;
 use self::view::Detail;
 pub use self::{definition::definition, hit::of_tool};
 use crate::{
@@ -28,7 +29,7 @@ use crate::{
 pub struct Prepared {
     /// The whole list, to be completed with the session's id.
     list: Arc<Spliced>,
-    /// `_protocol` up to the session's id.
+    /// `_protocol` of the list, open at its end.
     protocol: String,
     types: String,
     /// Each operation in full, by its place in the registry. Written when first asked for: most never are.
@@ -42,7 +43,10 @@ impl Prepared {
         let protocol = view::protocol(registry);
         let entries: Vec<String> = operations.iter().map(|op| view::info(registry, op).to_string()).collect();
         let list = Spliced::new(
-            format!("{{\"success\":true,\"data\":{{\"_protocol\":{protocol}"),
+            format!(
+                "{{\"success\":true,\"data\":{{\"_protocol\":{protocol}{},\"session_id\":\"",
+                view::danger_levels(&operations)
+            ),
             format!("\"}},\"operations\":[{}]}}}}", entries.join(",")),
         );
         let types: Vec<Value> = registry.types().iter().map(|known| json!(known.info())).collect();
@@ -57,11 +61,19 @@ impl Prepared {
 }
 
 impl Prepared {
-    /// The name of the operation that was probably meant by one that does not exist.
-    pub(crate) fn meant_by<'a>(&self, registry: &'a Registry, name: &str) -> Option<&'a str> {
-        let place = self.index.meant_by(name)?;
-        registry.visible().nth(place).map(|operation| operation.name().as_str())
+    /// The operations that mean about the same as a name that none has, best first, and whether the first is surely
+    /// the one.
+    pub(crate) fn near<'a>(&self, registry: &'a Registry, name: &str) -> (Vec<&'a Operation>, bool) {
+        let operations: Vec<&Operation> = registry.visible().collect();
+        let meant = self.index.meant_by(name);
+        let places = meant.into_iter().chain(self.index.near(name));
+        (places.filter_map(|place| operations.get(place).copied()).collect(), meant.is_some())
     }
+}
+
+/// The compact signature of an operation, as hits of a search begin with it.
+pub(crate) fn signature(registry: &Registry, operation: &Operation) -> String {
+    hit::of_operation(registry, operation)
 }
 
 /// Answers an introspect call whose parameters were validated.
@@ -86,7 +98,7 @@ fn one(registry: &Registry, name: &str, detail: Detail) -> Answer {
     };
     let write = || json!({"operation": view::details(registry, operation, detail)}).to_string();
     match registry.introspection.details.get(id.index()) {
-        Some(kept) if detail == Detail::FULL => Answer::from_data_text(kept.get_or_init(write)),
+        Some(kept) if detail == Detail::USUAL => Answer::from_data_text(kept.get_or_init(write)),
         _ => Answer::from_data_text(&write()),
     }
 }
@@ -117,10 +129,20 @@ fn list(registry: &Registry, params: &Map<String, Value>, session: &str) -> Resu
         None => view::narrowed_info(registry, operation, detail).to_string(),
     };
     let entries: Vec<String> = page.operations.iter().map(info).collect();
-    let info = page.info.map(|info| format!(",\"pageInfo\":{info}")).unwrap_or_default();
+    // A question is answered, a list is introduced: only the beginning of one tells what else there is to know.
+    let asked = search.is_some() || params.contains_key("filter");
+    let mut protocol = match asked || params.contains_key("after") {
+        true => view::brief_protocol(),
+        false => format!("{},\"session_id\":\"{session}\"", prepared.protocol),
+    };
+    if !asked {
+        protocol.push_str(&view::danger_levels(page.operations));
+    }
+    if let Some(info) = page.info {
+        protocol.push_str(&format!(",\"pageInfo\":{info}"));
+    }
     Ok(Answer::from_data_text(&format!(
-        "{{\"_protocol\":{}{session}\"{info}}},\"operations\":[{}]}}",
-        prepared.protocol,
+        "{{\"_protocol\":{protocol}}},\"operations\":[{}]}}",
         entries.join(",")
     )))
 }

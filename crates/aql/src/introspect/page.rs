@@ -1,6 +1,6 @@
-//! Pages of the operation list. A cursor names the operation it stands behind, so it survives additions.
+//! Pages of the operation list. A cursor is the name of the operation it stands behind: it survives additions, and costs
+//! a model as little as a cursor can.
 
-use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -11,41 +11,38 @@ use crate::{
 
 pub(super) struct Page<'a> {
     pub(super) operations: &'a [&'a Operation],
-    /// There when a page was asked for.
+    /// There when a page was asked for, or a search found more.
     pub(super) info: Option<Value>,
 }
 
-/// Cuts the page that `first` and `after` ask for; without them everything is on it.
+/// Hits of a search when nobody says how many: the right one is among the first, or another search finds it.
+const HITS_DEFAULT: usize = 10;
+
+/// Cuts the page that `first` and `after` ask for; without them everything is on it, or the best hits of a search.
 pub(super) fn cut<'a>(all: &'a [&'a Operation], params: &Map<String, Value>) -> Result<Page<'a>, Error> {
     let first = params.get("first").and_then(Value::as_f64).map(|first| (first as usize).min(PAGE_MAX));
     let after = params.get("after").and_then(Value::as_str);
-    if first.is_none() && after.is_none() {
+    let searched = params.contains_key("search");
+    let whole = !searched || all.len() <= HITS_DEFAULT;
+    if first.is_none() && after.is_none() && whole {
         return Ok(Page { operations: all, info: None });
     }
+    let usual = if searched { HITS_DEFAULT } else { PAGE_DEFAULT };
     let start = match after {
         None => 0,
         Some(cursor) => {
-            let position =
-                decode(cursor).and_then(|name| all.iter().position(|op| op.name().as_str() == name));
+            let position = all.iter().position(|operation| operation.name().as_str() == cursor);
             position.ok_or_else(|| invalid_cursor(cursor))? + 1
         }
     };
     let rest = all.get(start..).unwrap_or_default();
-    let operations = rest.get(..first.unwrap_or(PAGE_DEFAULT)).unwrap_or(rest);
-    let mut info = json!({"hasNextPage": operations.len() < rest.len(), "hasPreviousPage": start > 0});
-    if let (Value::Object(info), [first, .., last] | [first @ last]) = (&mut info, operations) {
-        info.insert("startCursor".to_owned(), encode(first).into());
-        info.insert("endCursor".to_owned(), encode(last).into());
+    let operations = rest.get(..first.unwrap_or(usual)).unwrap_or(rest);
+    let more = operations.len() < rest.len();
+    let mut info = json!({"hasNextPage": more, "hasPreviousPage": start > 0});
+    if let (Value::Object(info), Some(last), true) = (&mut info, operations.last(), more) {
+        info.insert("endCursor".to_owned(), last.name().as_str().into());
     }
     Ok(Page { operations, info: Some(info) })
-}
-
-fn encode(operation: &Operation) -> String {
-    BASE64_URL_SAFE_NO_PAD.encode(operation.name().as_str())
-}
-
-fn decode(cursor: &str) -> Option<String> {
-    String::from_utf8(BASE64_URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()
 }
 
 fn invalid_cursor(cursor: &str) -> Error {

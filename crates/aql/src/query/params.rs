@@ -23,6 +23,25 @@ pub fn all(collection: &Collection) -> Vec<Param> {
     params
 }
 
+/// The controls over a list that a handler returned: without `first` it is as long as it may be.
+#[must_use]
+pub fn returned(collection: &Collection) -> Vec<Param> {
+    let mut params = all(collection);
+    for first in params.iter_mut().filter(|param| param.name == "first") {
+        first.default = None;
+        first.description.push_str("; without it as many as fit into an answer");
+    }
+    params
+}
+
+/// Everything that can be asked of a result of which nothing is known.
+#[must_use]
+pub fn of_anything() -> Vec<Param> {
+    let mut params = returned(&Collection::of_anything(""));
+    params.push(shared::fields());
+    params
+}
+
 #[must_use]
 pub fn filter(collection: &Collection) -> Param {
     let description = format!(

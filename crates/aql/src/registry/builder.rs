@@ -39,6 +39,7 @@ pub struct Builder {
     pub(super) policy: Policy,
     pub(super) operations: Vec<define::Operation>,
     pub(super) types: Vec<define::Type>,
+    pub(super) pinned: Vec<String>,
 }
 
 impl Builder {
@@ -55,6 +56,7 @@ impl Builder {
             policy: Policy::default(),
             operations: Vec::new(),
             types: Vec::new(),
+            pinned: Vec::new(),
         }
     }
 
@@ -121,6 +123,14 @@ impl Builder {
     #[must_use]
     pub fn types(mut self, types: impl IntoIterator<Item = define::Type>) -> Self {
         self.types.extend(types);
+        self
+    }
+
+    /// Operations that the tool descriptions name with their signatures. What is not there is passed over: a server may
+    /// come later.
+    #[must_use]
+    pub fn pinned(mut self, names: Vec<String>) -> Self {
+        self.pinned = names;
         self
     }
 

@@ -132,6 +132,7 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
         decisions,
         by_name,
         types,
+        pinned: builder.pinned,
         tools: Vec::new(),
         introspection: introspect::Prepared::default(),
     };
@@ -183,14 +184,13 @@ impl Context<'_> {
         {
             selection.get_or_insert_with(Selection::of_anything).compute(queried.collection());
         }
-        let signature =
-            format!("{name}({})", params.iter().map(Param::signature).collect::<Vec<_>>().join(", "));
         let description = describe(&given);
         let mut operation = Operation {
             name,
             category,
             family,
             description,
+            own: given.params.len().min(params.len()),
             params,
             returns,
             examples: given.examples,
@@ -202,8 +202,9 @@ impl Context<'_> {
             relationships: given.relationships,
             lifecycle: given.lifecycle.map(Arc::new),
             server: given.server,
-            signature,
+            signature: String::new(),
         };
+        operation.signature = signature(&operation);
         if operation.examples.is_empty() {
             operation.examples = self.sample(&operation).into_iter().collect();
         }
@@ -295,11 +296,12 @@ impl Context<'_> {
         if let Some(type_name) = input.fields_of.clone() {
             self.describe_input(given, &type_name, input, report);
         }
-        input.description.push_str(if given.server.is_none() {
-            ". Objects merge by key, arrays and scalars replace, null removes the field, absent fields stay"
-        } else {
-            ". Fields that are left out are not sent; null is passed on where a field takes it"
-        });
+        // Another server has rules of its own, which only it can tell.
+        if given.server.is_none() {
+            input.description.push_str(
+                ". Objects merge by key, arrays and scalars replace, null removes the field, absent fields stay",
+            );
+        }
     }
 
     fn describe_input(
@@ -396,8 +398,18 @@ impl Context<'_> {
         let params: Map<String, Value> =
             required.map(|param| (param.name.clone(), sample_value(self.types, param, 0))).collect();
         validate::validate(self.types, operation, params.clone(), Strictness::Reject).ok()?;
-        Some(define::Example { description: format!("Call {}", operation.name), params })
+        Some(define::Example { description: String::new(), params })
     }
+}
+
+/// Enough to write a call again correctly. What is the same for hundreds of operations is left to introspection.
+fn signature(operation: &Operation) -> String {
+    let shown = if operation.is_foreign() { operation.own_params() } else { operation.params() };
+    let mut params: Vec<String> = shown.iter().map(Param::signature).collect();
+    if shown.len() < operation.params().len() {
+        params.push("…".to_owned());
+    }
+    format!("{}({})", operation.name, params.join(", "))
 }
 
 /// An operation's own parameters come before the controls of the same name.
@@ -414,14 +426,7 @@ fn without_own(queried: &Queried, params: &[define::Param]) -> Queried {
 fn controls(queried: &Queried) -> Vec<define::Param> {
     match queried {
         Queried::Stored(collection) => query::params::all(collection),
-        Queried::Returned(collection) => {
-            let mut params = query::params::all(collection);
-            for first in params.iter_mut().filter(|param| param.name == "first") {
-                first.default = None;
-                first.description.push_str("; without it as many as fit into an answer");
-            }
-            params
-        }
+        Queried::Returned(collection) => query::params::returned(collection),
         Queried::Item(_) => Vec::new(),
     }
 }

@@ -5,8 +5,11 @@
 mod builder;
 mod check;
 mod param;
+mod unknown;
 
 use std::{collections::HashMap, sync::Arc};
+
+use serde_json::{Map, Value};
 
 pub use self::{
     builder::{Builder, Concurrency},
@@ -20,8 +23,7 @@ use crate::{
     operation::{Operation, OperationId},
     policy::Decision,
     profile::{Family, Mode, Profile},
-    request::Call,
-    suggest,
+    request::{self, Call},
     tools::Tool,
     types::Types,
     validate::{self, Checked, Strictness},
@@ -64,6 +66,7 @@ pub struct Registry {
     pub(crate) decisions: Vec<Decision>,
     pub(crate) by_name: HashMap<OperationName, OperationId>,
     pub(crate) types: Types,
+    pub(crate) pinned: Vec<String>,
     pub(crate) tools: Vec<Tool>,
     pub(crate) introspection: introspect::Prepared,
 }
@@ -75,6 +78,28 @@ pub enum Endpoint {
     Family(usize),
     /// The tool for everything.
     Unified,
+}
+
+/// What a call of a tool is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Address {
+    pub endpoint: Endpoint,
+    /// The operation that the tool is; then its arguments are the parameters.
+    pub operation: Option<OperationName>,
+}
+
+impl Address {
+    /// The arguments of a call as an endpoint takes them.
+    #[must_use]
+    pub fn arguments(&self, given: Map<String, Value>) -> Map<String, Value> {
+        match &self.operation {
+            None => given,
+            Some(name) => Map::from_iter([
+                (request::OPERATION.to_owned(), name.as_str().into()),
+                (request::PARAMS.to_owned(), Value::Object(given)),
+            ]),
+        }
+    }
 }
 
 impl Registry {
@@ -125,9 +150,29 @@ impl Registry {
         &self.tools
     }
 
-    /// The tool of that name, if one is listed.
+    /// The pinned names that no operation has which a caller may see.
+    pub fn pinned_in_vain(&self) -> impl Iterator<Item = &str> {
+        self.pinned.iter().map(String::as_str).filter(|name| self.visible_named(name).is_none())
+    }
+
+    /// What a call of the tool of that name is for, if there is one.
+    #[must_use]
+    pub fn address(&self, tool: &str) -> Option<Address> {
+        if self.mode == Mode::Discrete {
+            let name = tool.strip_prefix(self.prefix.as_str())?;
+            // One that the rules deny is not listed, but its caller is told why.
+            let (name, _) = self.by_name.get_key_value(name)?;
+            return Some(Address { endpoint: Endpoint::Unified, operation: Some(name.clone()) });
+        }
+        self.endpoint(tool).map(|endpoint| Address { endpoint, operation: None })
+    }
+
+    /// The endpoint that a tool is, where tools are endpoints.
     #[must_use]
     pub fn endpoint(&self, tool: &str) -> Option<Endpoint> {
+        if self.mode == Mode::Discrete {
+            return None;
+        }
         self.tools.iter().find(|known| known.name == tool).map(|known| known.endpoint)
     }
 
@@ -189,6 +234,7 @@ impl Registry {
     pub fn tool_name(&self, operation: &Operation) -> String {
         let prefix = self.prefix.as_str();
         match self.mode {
+            Mode::Discrete => format!("{prefix}{}", operation.name()),
             Mode::Single => format!("{prefix}mcp_aql"),
             Mode::Semantic | Mode::All => format!("{prefix}mcp_aql_{}", self.family_name(operation)),
         }
@@ -205,13 +251,13 @@ impl Registry {
 
     /// Finds the operation a call names and checks that it came through the right tool.
     pub fn route(&self, endpoint: Endpoint, name: &str) -> Result<OperationId, Error> {
-        let Some(id) = self.id(name) else { return Err(self.unknown_operation(name)) };
+        let Some(id) = self.id(name) else { return Err(unknown::operation(self, endpoint, name)) };
         match (endpoint, self.get(id)) {
             (Endpoint::Family(family), Some(operation)) if family != operation.family => {
                 Err(self.mismatch(operation, family))
             }
             (_, Some(_)) => Ok(id),
-            (_, None) => Err(self.unknown_operation(name)),
+            (_, None) => Err(unknown::operation(self, endpoint, name)),
         }
     }
 
@@ -226,10 +272,18 @@ impl Registry {
         self.routed(endpoint, call)?.validate()
     }
 
-    fn unknown_operation(&self, name: &str) -> Error {
-        let similar = suggest::nearest(name, self.visible().map(|operation| operation.name().as_str()))
-            .or_else(|| self.introspection.meant_by(self, name));
-        Error::not_found_operation(name, similar)
+    /// The tool of an operation, where a call through this endpoint does not reach it.
+    fn other_tool(&self, endpoint: Endpoint, operation: &Operation) -> Option<String> {
+        match endpoint {
+            Endpoint::Family(family) if family != operation.family => Some(self.tool_name(operation)),
+            Endpoint::Family(_) | Endpoint::Unified => None,
+        }
+    }
+
+    /// What to tell a caller of a tool that is not listed.
+    #[must_use]
+    pub fn unknown_tool(&self, name: &str) -> String {
+        unknown::tool(self, name)
     }
 
     fn mismatch(&self, operation: &Operation, actual: usize) -> Error {
@@ -257,7 +311,7 @@ pub struct Routed {
     registry: Arc<Registry>,
     id: OperationId,
     endpoint: Endpoint,
-    params: serde_json::Map<String, serde_json::Value>,
+    params: Map<String, Value>,
 }
 
 impl Routed {
@@ -292,7 +346,7 @@ pub struct ValidRequest {
     registry: Arc<Registry>,
     id: OperationId,
     endpoint: Endpoint,
-    params: serde_json::Map<String, serde_json::Value>,
+    params: Map<String, Value>,
     warnings: Vec<crate::warning::Warning>,
 }
 
@@ -313,7 +367,7 @@ impl ValidRequest {
     }
 
     #[must_use]
-    pub fn params(&self) -> &serde_json::Map<String, serde_json::Value> {
+    pub fn params(&self) -> &Map<String, Value> {
         &self.params
     }
 
@@ -323,13 +377,13 @@ impl ValidRequest {
     }
 
     /// Takes one parameter out, so that what is left is the handler's.
-    pub fn take_param(&mut self, name: &str) -> Option<serde_json::Value> {
+    pub fn take_param(&mut self, name: &str) -> Option<Value> {
         self.params.remove(name)
     }
 
     /// Takes all parameters out.
     #[must_use]
-    pub fn take_params(&mut self) -> serde_json::Map<String, serde_json::Value> {
+    pub fn take_params(&mut self) -> Map<String, Value> {
         std::mem::take(&mut self.params)
     }
 

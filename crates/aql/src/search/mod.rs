@@ -87,6 +87,8 @@ type Stem = u32;
 
 /// What was meant by a wrong name is among the first, or it was not meant.
 const MEANT_AMONG: usize = 5;
+/// What is close to a wrong name is among these.
+const NEAR_AMONG: usize = 50;
 
 #[derive(Debug, Default)]
 struct Postings {
@@ -125,18 +127,45 @@ impl Index {
     #[must_use]
     pub fn meant_by(&self, name: &str) -> Option<usize> {
         let question = question::Question::read(self, name);
-        let things: Vec<_> = question.wanted.iter().filter(|wanted| !wanted.is_verb).collect();
-        if question.missed || things.is_empty() {
+        if question.missed || question.things().next().is_none() {
             return None;
         }
-        let named = |place: usize, stem: Stem| {
-            self.postings(stem).iter().any(|posting| posting.in_name && posting.document as usize == place)
-        };
         rank::rank(self, &question).into_iter().take(MEANT_AMONG).find(|place| {
-            let deed = self.entries.get(*place).and_then(|entry| entry.deed);
-            deed == question.deed
-                && things.iter().all(|thing| thing.stems.iter().any(|(stem, _)| named(*place, *stem)))
+            self.deed(*place) == question.deed && question.things().all(|thing| self.names(*place, thing))
         })
+    }
+
+    /// The documents whose names are closest in meaning to a name that none has: as many as possible of the things that
+    /// it speaks of, half of them at the least, and those first that do the same with them.
+    #[must_use]
+    pub fn near(&self, name: &str) -> Vec<usize> {
+        let question = question::Question::read(self, name);
+        let things = question.things().count();
+        let named = |place: usize| question.things().filter(|thing| self.names(place, thing)).count();
+        let ranked: Vec<(usize, usize)> = rank::rank(self, &question)
+            .into_iter()
+            .take(NEAR_AMONG)
+            .map(|place| (place, named(place)))
+            .collect();
+        let most = ranked.iter().map(|(_, named)| *named).max().unwrap_or_default();
+        if most == 0 || most * 2 < things {
+            return Vec::new();
+        }
+        let mut near: Vec<usize> =
+            ranked.into_iter().filter(|(_, named)| *named == most).map(|(place, _)| place).collect();
+        // The sort is stable, so the ranking still decides among those that do the same.
+        near.sort_by_key(|place| self.deed(*place) != question.deed);
+        near
+    }
+
+    fn deed(&self, place: usize) -> Option<Deed> {
+        self.entries.get(place).and_then(|entry| entry.deed)
+    }
+
+    /// Whether a document's name has this word, or one that stands for it.
+    fn names(&self, place: usize, wanted: &question::Wanted) -> bool {
+        let in_name = |posting: &Posting| posting.in_name && posting.document as usize == place;
+        wanted.stems.iter().any(|(stem, _)| self.postings(*stem).iter().any(in_name))
     }
 
     fn stem(&self, text: &str) -> Option<Stem> {

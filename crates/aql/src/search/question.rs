@@ -38,6 +38,11 @@ pub(super) struct Wanted {
 }
 
 impl Question {
+    /// What it speaks of, beside what is to be done with it.
+    pub(super) fn things(&self) -> impl Iterator<Item = &Wanted> {
+        self.wanted.iter().filter(|wanted| !wanted.is_verb)
+    }
+
     pub(super) fn read(index: &Index, text: &str) -> Self {
         let mut said = Vec::new();
         words::split(text, |word| {

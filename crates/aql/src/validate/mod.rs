@@ -135,12 +135,9 @@ fn normalise(operation: &Operation, given: Map<String, Value>) -> Map<String, Va
 }
 
 fn deprecations(operation: &Operation, params: &Map<String, Value>) -> Vec<Warning> {
-    let used = operation.params.iter().filter(|param| params.contains_key(&param.name));
-    used.filter_map(|param| {
-        let notice = param.deprecated.as_ref()?;
-        Some(Warning::deprecation("parameter", &param.name, notice))
-    })
-    .collect()
+    let marked = operation.params.iter().filter_map(|param| Some((param, param.deprecated.as_ref()?)));
+    let used = marked.filter(|(param, _)| params.contains_key(&param.name));
+    used.map(|(param, notice)| Warning::deprecation("parameter", &param.name, notice)).collect()
 }
 
 /// Runs `visit` on every value that has a description: the parameters given, then what their declared types hold.
@@ -160,8 +157,14 @@ fn walk_fields<'a>(
     prefix: &str,
     visit: &mut dyn FnMut(&str, &'a Param, &'a Value) -> Result<(), Error>,
 ) -> Result<(), Error> {
+    // Most operations take more parameters than a call gives.
+    let mut left = values.len();
     for param in params {
+        if left == 0 {
+            break;
+        }
         let Some(value) = values.get(&param.name) else { continue };
+        left -= 1;
         if prefix.is_empty() {
             walk_value(scope, param, value, &param.name, visit)?;
         } else {

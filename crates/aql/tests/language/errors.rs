@@ -90,7 +90,7 @@ fn messages_follow_their_templates_and_show_nothing_of_the_inside() {
             Error::too_large(&limits::REQUEST_SIZE, 1, 2),
             "Payload exceeds {limit_type} limit of {limit_value}",
         ),
-        (Error::not_found_operation("get_users", Some("get_user")), "Unknown operation: '{operation}'"),
+        (Error::not_found_operation("get_users"), "Unknown operation: '{operation}'"),
         (Error::not_found_resource("item", "item_999"), "Item '{resource_id}' not found"),
         (
             Error::permission_denied("delete_item", &Reason::NotAllowed.to_string()),

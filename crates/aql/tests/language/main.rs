@@ -11,6 +11,7 @@ mod definitions;
 mod drive;
 mod encoding;
 mod errors;
+mod face;
 mod fixture;
 mod fuzz;
 mod generated;

@@ -6,6 +6,7 @@ pub(crate) mod classify;
 pub(crate) mod completions;
 pub(crate) mod describe;
 pub(crate) mod doctor;
+pub(crate) mod init;
 pub(crate) mod ops;
 mod saved;
 pub(crate) mod serve;

@@ -51,21 +51,34 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         report::print(&summary);
         return Ok(ExitCode::SUCCESS);
     }
-    let mut params: Map<String, Value> = [("query".to_owned(), json!("operations"))].into_iter().collect();
-    if let Some(search) = &arguments.search {
-        params.insert("search".to_owned(), json!(search));
-    }
-    let operations = match introspect::answer(&registry, &params, "") {
-        Ok(answer) => serde_json::from_str::<Value>(&answer.to_text()).unwrap_or_default(),
-        Err(error) => return Err(Failure::usage(&error.message, "see 'aqueduct ops --help'")),
-    };
-    let mut operations = operations.pointer("/data/operations").cloned().unwrap_or_default();
-    // Cut here and not by introspection, whose pages have an upper limit.
-    if let (Value::Array(operations), Some(first)) = (&mut operations, arguments.first) {
-        operations.truncate(first);
-    }
+    let operations = Value::Array(found(&registry, arguments.search.as_deref(), arguments.first)?);
     report::print(&if arguments.json { operations.to_string() } else { table(&operations) });
     Ok(ExitCode::SUCCESS)
+}
+
+/// What introspection shows, page by page until there are enough.
+fn found(registry: &Registry, search: Option<&str>, first: Option<usize>) -> Result<Vec<Value>, Failure> {
+    let most = first.unwrap_or(usize::MAX);
+    let mut params =
+        Map::from_iter([("query".to_owned(), json!("operations")), ("first".to_owned(), json!(100))]);
+    params.extend(search.map(|text| ("search".to_owned(), json!(text))));
+    let mut operations = Vec::new();
+    loop {
+        let answer = introspect::answer(registry, &params, "")
+            .map_err(|error| Failure::usage(&error.message, "see 'aqueduct ops --help'"))?;
+        let mut answer = serde_json::from_str::<Value>(&answer.to_text()).unwrap_or_default();
+        if let Some(Value::Array(page)) = answer.pointer_mut("/data/operations") {
+            operations.append(page);
+        }
+        match answer.pointer("/data/_protocol/pageInfo/endCursor") {
+            Some(cursor) if operations.len() < most => {
+                params.insert("after".to_owned(), cursor.clone());
+            }
+            _ => break,
+        }
+    }
+    operations.truncate(most);
+    Ok(operations)
 }
 
 fn table(operations: &Value) -> String {

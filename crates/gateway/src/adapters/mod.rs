@@ -5,7 +5,7 @@ pub mod executions;
 pub mod typed;
 pub mod upstream;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use aql::{define, registry::Problems, schema};
 
@@ -84,6 +84,6 @@ impl Operations {
         let registry = Arc::new(builder.operations(definitions).types(self.types).build()?);
         // `introspect` stands first in every registry and is answered by it.
         let handlers = std::iter::once(None).chain(handlers.into_iter().map(Some)).collect();
-        Ok(Surface { registry, handlers, introduction: None })
+        Ok(Surface { registry, handlers, listed: OnceLock::default(), introduction: None })
     }
 }

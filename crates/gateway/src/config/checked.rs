@@ -15,7 +15,7 @@ use aql::{
 };
 
 use super::{
-    address, auth, bounds,
+    address, auth, bounds, clients,
     endpoints::{self, Asked},
     entities,
     environment::{self, Environment},
@@ -99,6 +99,24 @@ pub struct Auth {
 pub struct Token {
     pub principal: String,
     pub sha256: [u8; 32],
+}
+
+impl File {
+    /// What keeps this file from being used as things are.
+    pub(crate) fn trouble(&self, base: &Path, environment: &Environment) -> Option<Error> {
+        check(self, base, environment, &Overrides { allow_remote: true, ..Overrides::default() }).err()
+    }
+
+    /// What its upstreams are called there.
+    pub(crate) fn upstream_names(&self) -> Vec<String> {
+        self.upstream.keys().map(|name| name.get().clone()).collect()
+    }
+
+    /// A file with this one upstream.
+    pub(crate) fn of_entry(entry: &clients::Entry) -> Self {
+        let upstream = [(entry.name.clone(), entry.clone().into())].into();
+        Self { upstream, ..Self::default() }
+    }
 }
 
 /// Settles the sources, strongest first. `base` is the directory that relative paths in the file start at.

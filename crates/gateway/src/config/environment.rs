@@ -74,23 +74,23 @@ impl Environment {
         self.variables.get(name).map(OsString::as_os_str)
     }
 
-    pub(super) fn path(&self, name: &str) -> Option<&Path> {
+    pub(crate) fn path(&self, name: &str) -> Option<&Path> {
         self.value(name).map(Path::new)
     }
 
-    pub(super) fn directory(&self) -> &Path {
+    pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
-    pub(super) fn home(&self) -> Option<&Path> {
+    pub(crate) fn home(&self) -> Option<&Path> {
         self.path(HOME)
     }
 
-    pub(super) fn config_home(&self) -> Option<PathBuf> {
+    pub(crate) fn config_home(&self) -> Option<PathBuf> {
         self.xdg(XDG_CONFIG_HOME, ".config")
     }
 
-    pub(super) fn data_home(&self) -> Option<PathBuf> {
+    pub(crate) fn data_home(&self) -> Option<PathBuf> {
         self.xdg(XDG_DATA_HOME, ".local/share")
     }
 

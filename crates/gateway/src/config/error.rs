@@ -61,7 +61,7 @@ impl Error {
     /// Names the file that a mistake in "the file" is in. Mistakes elsewhere stay as they are.
     pub(super) fn in_source(mut self, source: &Source) -> Self {
         if matches!(self.0.place, Place::File(_)) && self.0.source.is_none() {
-            let text = mask::masked(&source.text);
+            let text = mask::masked(&source.name, &source.text);
             self.0.source = Some(Source { name: source.name.clone(), text });
         }
         self
@@ -114,7 +114,12 @@ impl Error {
     /// The line and the column where the bytes at fault begin, both from one, the column in characters.
     #[must_use]
     pub fn line_column(&self) -> Option<(usize, usize)> {
-        let before = self.source_text()?.get(..self.span()?.start)?;
+        self.line_column_in(self.source_text()?)
+    }
+
+    /// The same for a text that the error does not carry.
+    pub(crate) fn line_column_in(&self, text: &str) -> Option<(usize, usize)> {
+        let before = text.get(..self.span()?.start)?;
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let column = before.get(line_start..)?.chars().count() + 1;
         Some((before.matches('\n').count() + 1, column))

@@ -22,7 +22,7 @@ pub(crate) struct Placed<T>(Spanned<T>);
 
 impl<T> Placed<T> {
     /// For values that did not come from TOML.
-    pub(super) fn new(span: Range<usize>, value: T) -> Self {
+    pub(crate) fn new(span: Range<usize>, value: T) -> Self {
         Self(Spanned::new(span, value))
     }
 
@@ -30,7 +30,7 @@ impl<T> Placed<T> {
         self.0.get_ref()
     }
 
-    pub(super) fn span(&self) -> Range<usize> {
+    pub(crate) fn span(&self) -> Range<usize> {
         self.0.span()
     }
 }
@@ -99,8 +99,9 @@ pub(super) struct Server {
     #[schemars(extend("default" = super::address::HTTP_DEFAULT.to_string()))]
     pub(super) http: Option<Text>,
     /// How many tools are shown: one for each family of the profile (`semantic`), one for everything (`single`), or
-    /// both (`all`). `crude` means `semantic` with the profile `crude`.
-    #[schemars(extend("default" = "semantic", "enum" = ["semantic", "single", "all", "crude"]))]
+    /// both (`all`). `crude` means `semantic` with the profile `crude`. `discrete` gives every operation a tool of its
+    /// own, for clients that search tools themselves.
+    #[schemars(extend("default" = "semantic", "enum" = ["semantic", "single", "all", "crude", "discrete"]))]
     pub(super) mode: Option<Text>,
     /// The profile in use: `crude`, `discover`, or one of your own under `[profile.NAME]`.
     #[schemars(extend("default" = "crude"))]

@@ -30,8 +30,8 @@ const HARMLESS: [&str; 15] = [
     "pinned",
 ];
 
-pub(super) fn masked(text: &str) -> String {
-    if clients::is_json(text) {
+pub(super) fn masked(name: &str, text: &str) -> String {
+    if clients::is_json(name, text) {
         return json(text);
     }
     if !text.contains("upstream") {
@@ -68,6 +68,7 @@ fn of_value(value: &Spanned<DeValue<'_>>, spans: &mut Vec<Range<usize>>) {
 }
 
 fn json(text: &str) -> String {
+    let text = &clients::without_mark(text);
     let parsed = parse_to_ast(text, &CollectOptions::default(), &clients::DIALECT);
     match parsed.map(|parsed| parsed.value) {
         Ok(Some(value)) => {
@@ -150,7 +151,7 @@ mod tests {
             ("{\"a\": {\"K\": \"é\", \"b\": true}} // x", "{\"a\": {\"K\": ****, \"b\": true}} // x"),
             ("{\"K\": \"s}", "{\"*\": \"*}"),
         ] {
-            let shown = masked(text);
+            let shown = masked("a.toml", text);
             assert_eq!(shown, expected);
             assert_eq!(shown.len(), text.len());
         }

@@ -53,3 +53,10 @@ pub use self::{
     upstream::{Bearer, Definitions, Link, ToolRules, Upstream},
     wrapped::Wrapped,
 };
+pub(crate) use self::{
+    clients::same,
+    file::{Hidden, Text},
+    paths::data as data_directory,
+    upstream::{check_form, normal as upstream_name},
+    variables::{Piece, pieces},
+};

@@ -10,7 +10,7 @@ use super::{
 };
 
 /// The data directory by flag, environment, file or custom. `base` is the directory of the file.
-pub(super) fn data(
+pub(crate) fn data(
     flags: &Overrides,
     environment: &Environment,
     written: Option<&Placed<String>>,

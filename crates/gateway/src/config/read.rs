@@ -52,8 +52,7 @@ impl File {
 
     /// `path` is where the file lies, if it lies anywhere.
     pub(super) fn from_source(source: &Source, path: Option<&Path>) -> Result<Self, Error> {
-        let named_json = path.and_then(Path::extension).is_some_and(|end| end == "json" || end == "jsonc");
-        let file = if named_json || clients::is_json(&source.text) {
+        let file = if clients::is_json(&source.name, &source.text) {
             clients::configuration(&source.text, path.and_then(clients::workspace))
         } else {
             from_text(&source.text)

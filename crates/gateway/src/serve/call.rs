@@ -30,11 +30,14 @@ pub(crate) enum Admitted {
 pub(crate) fn admit(gateway: &Gateway, session: &Session, call: &ToolCall<'_>) -> Admitted {
     let surface = gateway.surface();
     let registry = surface.registry();
-    let Some(endpoint) = registry.endpoint(&call.tool) else { return Admitted::UnknownTool };
-    let Some(arguments) = call.arguments else { return Admitted::Call(endpoint, Map::new()) };
-    match scan::arguments(arguments.get().as_bytes(), registry.limits()) {
-        Ok(arguments) if tasks::may_start(registry, endpoint, &arguments) => Admitted::Starts,
-        Ok(arguments) => Admitted::Call(endpoint, arguments),
+    let Some(address) = registry.address(&call.tool) else { return Admitted::UnknownTool };
+    let arguments = match call.arguments {
+        None => Ok(Map::new()),
+        Some(arguments) => scan::arguments(arguments.get().as_bytes(), registry.limits()),
+    };
+    match arguments.map(|arguments| address.arguments(arguments)) {
+        Ok(arguments) if tasks::may_start(registry, address.endpoint, &arguments) => Admitted::Starts,
+        Ok(arguments) => Admitted::Call(address.endpoint, arguments),
         Err(error) => Admitted::Answer(Answer::failure(error, Some(session.id()))),
     }
 }
@@ -65,8 +68,9 @@ pub(crate) fn not_utf8(session: &Session, offset: usize) -> Answer {
 }
 
 /// The protocol's answer to a call of a tool that is not ours.
-pub(crate) fn unknown_tool(call: &ToolCall<'_>) -> Vec<u8> {
-    reply::error(&call.id, reply::INVALID_PARAMS, &format!("Unknown tool: '{}'", call.tool))
+pub(crate) fn unknown_tool(gateway: &Gateway, call: &ToolCall<'_>) -> Vec<u8> {
+    let message = gateway.surface().registry().unknown_tool(&call.tool);
+    reply::error(&call.id, reply::INVALID_PARAMS, &message)
 }
 
 /// Runs a call and writes its reply, or nothing if it is cancelled: a cancelled request gets no answer.

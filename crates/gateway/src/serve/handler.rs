@@ -3,6 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use aql::{
+    profile::Mode,
+    registry::Registry,
     response::{Answer, Questions},
     tools::Tool as AqlTool,
 };
@@ -35,6 +37,9 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
 /// How long the library may take to see a cancellation that we have seen.
 const CANCELLATION_SEEN: Duration = Duration::from_secs(1);
 
+const DISCRETE: &str = "Every operation is a tool, with its parameters as arguments. The tool 'introspect' finds \
+     operations by words ({ query: \"operations\", search: \"WORDS\" }) and tells types and dangers.";
+
 /// One connection's handler.
 #[derive(Clone)]
 pub(crate) struct Handler {
@@ -58,6 +63,15 @@ impl Handler {
     }
 }
 
+/// What a client is told of an adapter whose operations are found by asking.
+fn overview(adapter: &str) -> String {
+    format!(
+        "MCP-AQL adapter '{adapter}': few tools, many operations. Ask {{ operation: \"introspect\", params: {{ query: \
+         \"operations\" }} }} for what there is, add \"search\" to find an operation by words and \"name\" for its \
+         parameters, then call it through the tool that its details name."
+    )
+}
+
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let surface = self.gateway.surface();
@@ -72,12 +86,11 @@ impl ServerHandler for Handler {
         }
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("aqueduct", env!("CARGO_PKG_VERSION"));
-        let mut instructions = format!(
-            "MCP-AQL adapter '{}': few tools, many operations. Ask {{ operation: \"introspect\", params: {{ query: \
-             \"operations\" }} }} for what there is, add \"search\" to find an operation by words and \"name\" for its \
-             parameters, then call it through the tool that its details name.",
-            surface.registry().adapter()
-        );
+        let mut instructions = if surface.registry().mode() == Mode::Discrete {
+            DISCRETE.to_owned()
+        } else {
+            overview(surface.registry().adapter())
+        };
         if let Some(introduction) = &surface.introduction {
             instructions.push_str("\n\n");
             instructions.push_str(introduction);
@@ -92,8 +105,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let surface = self.gateway.surface();
-        let mut result =
-            ListToolsResult::with_all_items(surface.registry().tools().iter().map(tool).collect());
+        let mut result = ListToolsResult::with_all_items(
+            surface.listed.get_or_init(|| Listed::new(&surface.registry)).0.clone(),
+        );
         // Earlier revisions have no such hints.
         if context.protocol_version().is_some_and(|version| version == ProtocolVersion::V_2026_07_28) {
             result.ttl_ms = Some(TOOL_LIST_TTL_MS);
@@ -103,7 +117,9 @@ impl ServerHandler for Handler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.gateway.surface().registry().tools().iter().find(|known| known.name == name).map(tool)
+        let surface = self.gateway.surface();
+        let listed = surface.listed.get_or_init(|| Listed::new(&surface.registry));
+        listed.0.iter().find(|known| known.name == name).cloned()
     }
 
     async fn call_tool(
@@ -113,15 +129,16 @@ impl ServerHandler for Handler {
     ) -> Result<CallToolResponse, ErrorData> {
         let _running = self.tasks.token();
         let surface = self.gateway.surface();
-        let Some(endpoint) = surface.registry().endpoint(&request.name) else {
-            return Err(ErrorData::invalid_params(format!("Unknown tool: '{}'", request.name), None));
+        let Some(address) = surface.registry().address(&request.name) else {
+            return Err(ErrorData::invalid_params(surface.registry().unknown_tool(&request.name), None));
         };
         let session = self.known_session(&context)?;
         let request_id = serde_json::to_string(&context.id).unwrap_or_default();
         let running = session.running(&request_id);
         let listened_to = context.meta.get_progress_token().is_some();
         let progress = if listened_to { Progress::listened_to() } else { Progress::default() };
-        let arguments = request.arguments.unwrap_or_default();
+        let (endpoint, arguments) =
+            (address.endpoint, address.arguments(request.arguments.unwrap_or_default()));
         let takes_task = tasks::may_start(surface.registry(), endpoint, &arguments)
             && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
         let caller = Caller {
@@ -269,6 +286,15 @@ fn notification(token: ProgressToken, told: Relayed) -> ProgressNotificationPara
     match told.message {
         Some(message) => param.with_message(message),
         None => param,
+    }
+}
+
+/// The tool list in the library's words, made once for a surface.
+pub(crate) struct Listed(Vec<Tool>);
+
+impl Listed {
+    fn new(registry: &Registry) -> Self {
+        Self(registry.tools().iter().map(tool).collect())
     }
 }
 

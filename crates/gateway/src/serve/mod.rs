@@ -14,5 +14,7 @@ mod reply;
 pub mod stdio;
 mod tasks;
 
+pub(crate) use self::handler::Listed;
+
 /// The longest message that is read. Arguments have a smaller limit of their own; this one only bounds memory.
 pub(crate) const FRAME_BYTES_MAX: usize = 32 * 1024 * 1024;

@@ -227,6 +227,12 @@ impl Collection {
         &self.0.computed
     }
 
+    /// Whether nothing is known of its items.
+    #[must_use]
+    pub fn is_of_anything(&self) -> bool {
+        self.0.anything && self.0.fields.is_empty()
+    }
+
     /// Whether a parameter of this name is one of this collection's controls.
     #[must_use]
     pub fn offers(&self, control: &str) -> bool {

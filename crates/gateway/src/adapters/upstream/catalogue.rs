@@ -203,7 +203,8 @@ impl Kept {
             let known = pinned
                 .iter()
                 .position(|known| known.name() == name_of(&tool))
-                .map(|at| pinned.swap_remove(at));
+                // In their order, so that tools of one name stay apart.
+                .map(|at| pinned.remove(at));
             tools.push(match known {
                 Some(known) if !follow && known.definition != tool => {
                     Pinned { definition: known.definition, offered: Some(tool), gone: false }

@@ -114,9 +114,11 @@ pub(super) fn of_tool(place: Place<'_>, text: &str) -> Error {
         Code::RateLimitExceeded => format!("The server '{server}' limits how often '{tool}' may be called"),
         Code::PermissionDenied => "Permission denied: the server behind this operation refuses it".to_owned(),
         Code::AlreadyExists => format!("The server '{server}' has it already"),
-        Code::NotFoundResource => format!("The server '{server}' did not find what '{tool}' was asked for"),
+        Code::NotFoundResource => {
+            format!("The server '{server}' found nothing for '{tool}' under these parameters")
+        }
         Code::InvalidType => format!("The server '{server}' does not accept these parameters for '{tool}'"),
-        Code::Unavailable => format!("What the server '{server}' depends on is not available"),
+        Code::Unavailable => format!("The server '{server}' depends on something which is not available"),
         _ => format!("Internal error: the tool '{tool}' of server '{server}' failed"),
     };
     let error = Error::new(code, message).with("upstream_error", place.details(text));

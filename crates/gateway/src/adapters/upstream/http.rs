@@ -1,7 +1,10 @@
 //! An upstream that is reached by streamable HTTP. A request is a POST, its answer JSON or a stream of messages.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -14,6 +17,7 @@ use sse_stream::SseStream;
 use super::{
     open::Era,
     peer::{Failure, Peer},
+    veil::Veil,
     wire::{Params, SELF_CONTAINED},
 };
 use crate::config::{Bearer, Secret};
@@ -177,11 +181,12 @@ impl HttpLink {
         id: u64,
     ) -> Result<(), Failure> {
         let headers = self.headers(Some(method), params.name(), params.headers()).await?;
+        let token = headers.get(header::AUTHORIZATION).cloned();
         let post = |headers, frame| self.client.post(&self.url).headers(headers).body(frame).send();
         let mut response = post(headers, frame.clone()).await.map_err(unreachable)?;
         if response.status() == StatusCode::UNAUTHORIZED && self.bearer.is_some() {
-            // The token may have run out since it was asked for.
-            *self.token.lock().await = None;
+            // The token may have run out since it was asked for, and others may have noticed that already.
+            self.token.lock().await.take_if(|(kept, _)| Some(&*kept) == token.as_ref());
             let headers = self.headers(Some(method), params.name(), params.headers()).await?;
             response = post(headers, frame).await.map_err(unreachable)?;
         }
@@ -199,12 +204,32 @@ impl HttpLink {
             return stream(response, peer, Some(id)).await;
         }
         let body = whole(response).await?;
+        if status == StatusCode::BAD_REQUEST && method != "initialize" && self.has_lost_session(&body, id) {
+            return Err(Failure::SessionLost);
+        }
         // An error of the protocol comes with an HTTP error, and its answer in the body.
         if status.is_success() || answers(&body, id) {
             peer.receive(&body);
             return Ok(());
         }
-        Err(Failure::Refused(status, refused(status, &body)))
+        Err(Failure::Refused(status, self.veil().await.cover(refused(status, &body))))
+    }
+
+    /// Whether a refusal says that the session is not known. 404 is the code for that, but many servers send 400.
+    fn has_lost_session(&self, body: &[u8], id: u64) -> bool {
+        let text = String::from_utf8_lossy(body).to_ascii_lowercase();
+        self.session().id.is_some() && !answers(body, id) && text.contains("session")
+    }
+
+    /// Covers what we sent, should the server repeat it.
+    async fn veil(&self) -> Veil {
+        let mut veil = Veil::default();
+        let token = self.token.lock().await;
+        for value in self.headers.values().chain(token.iter().map(|(value, _)| value)) {
+            let value = value.to_str().unwrap_or_default();
+            veil.add(value.strip_prefix("Bearer ").unwrap_or(value));
+        }
+        veil
     }
 
     /// Sends what needs no answer, without waiting.
@@ -297,17 +322,24 @@ fn content_type(response: &reqwest::Response) -> String {
 
 /// Reads a stream of messages until its end, or until the request with that id is answered.
 async fn stream(response: reqwest::Response, peer: &Arc<Peer>, until: Option<u64>) -> Result<(), Failure> {
-    let mut events = SseStream::from_bytes_stream(response.bytes_stream());
+    // What came since the last message: one without end must not fill the memory.
+    let pending = AtomicUsize::new(0);
+    let counted = response.bytes_stream().map(|chunk| {
+        let chunk = chunk.map_err(std::io::Error::other)?;
+        match pending.fetch_add(chunk.len(), Ordering::Relaxed) + chunk.len() {
+            0..=MESSAGE_BYTES_MAX => Ok(chunk),
+            _ => Err(std::io::Error::from(std::io::ErrorKind::FileTooLarge)),
+        }
+    });
+    let mut events = SseStream::from_bytes_stream(counted);
     while let Some(event) = events.next().await {
+        if pending.swap(0, Ordering::Relaxed) > MESSAGE_BYTES_MAX {
+            return Err(too_long());
+        }
         let Ok(event) = event else {
             return Err(Failure::Unreachable("its stream of messages broke off".to_owned()));
         };
         let Some(data) = event.data.filter(|data| !data.is_empty()) else { continue };
-        if data.len() > MESSAGE_BYTES_MAX {
-            return Err(Failure::Unreachable(format!(
-                "it sent a message of more than {MESSAGE_BYTES_MAX} bytes"
-            )));
-        }
         let message = Bytes::from(data);
         peer.receive(&message);
         if until.is_some_and(|id| answers(&message, id)) {
@@ -321,9 +353,11 @@ fn answers(message: &[u8], id: u64) -> bool {
     super::wire::Message::read(message).is_some_and(|message| message.answers() == Some(id))
 }
 
+fn too_long() -> Failure {
+    Failure::Unreachable(format!("it sent a message of more than {MESSAGE_BYTES_MAX} bytes"))
+}
+
 async fn whole(response: reqwest::Response) -> Result<Bytes, Failure> {
-    let too_long =
-        || Failure::Unreachable(format!("it sent a message of more than {MESSAGE_BYTES_MAX} bytes"));
     if response.content_length().is_some_and(|length| length > MESSAGE_BYTES_MAX as u64) {
         return Err(too_long());
     }

@@ -1,13 +1,16 @@
 //! Looking after the upstreams while we serve: first looks, second looks, calls that take too long, rest for the idle.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Weak},
     time::{Duration, Instant},
 };
 
 use futures_util::future;
-use tokio::sync::mpsc;
+use tokio::{
+    sync::mpsc,
+    task::{self, JoinSet},
+};
 
 use super::{
     Upstreams,
@@ -51,7 +54,9 @@ async fn tend(upstreams: Arc<Upstreams>) {
         }
         rested = now;
         for upstream in &upstreams.all {
-            upstream.rest().await;
+            // Saying goodbye takes its time, and calls of others are not to wait for it.
+            let resting = Arc::clone(upstream);
+            tokio::spawn(async move { resting.rest().await });
             if let Some(every) = upstream.settings.recheck {
                 let last = checked.entry(upstream.name().to_owned()).or_insert(now);
                 // One that does not run is looked at when it is started.
@@ -64,43 +69,91 @@ async fn tend(upstreams: Arc<Upstreams>) {
     }
 }
 
-async fn look(upstreams: Arc<Upstreams>, gateway: Weak<Gateway>, mut heard: mpsc::UnboundedReceiver<Notice>) {
-    let first = upstreams.unknown().into_iter().map(|upstream| async {
-        if upstreams.looked_at(upstream).await {
-            upstreams.publish(&gateway).await;
+/// Looks under way, of each upstream one at most, so that none waits for another.
+struct Looks {
+    upstreams: Arc<Upstreams>,
+    gateway: Weak<Gateway>,
+    tasks: JoinSet<()>,
+    /// The place of the upstream that each task looks at.
+    places: HashMap<task::Id, usize>,
+    /// Upstreams to look at once more, because something was heard of them meanwhile.
+    again: HashSet<usize>,
+}
+
+impl Looks {
+    fn begin(&mut self, place: usize, after: Duration) {
+        if self.places.values().any(|looked_at| *looked_at == place) {
+            self.again.insert(place);
+            return;
         }
-    });
-    future::join_all(first).await;
-    if let Some(gateway) = gateway.upgrade() {
-        gateway.settle();
+        let (upstreams, gateway) = (Arc::clone(&self.upstreams), Weak::clone(&self.gateway));
+        let task = self.tasks.spawn(async move {
+            tokio::time::sleep(after).await;
+            let Some(upstream) = upstreams.all.get(place) else { return };
+            if upstreams.looked_at(upstream).await {
+                upstreams.publish(&gateway).await;
+            }
+        });
+        self.places.insert(task.id(), place);
     }
-    loop {
-        let notice = tokio::select! {
-            notice = heard.recv() => notice,
-            () = upstreams.stopping.cancelled() => return,
+
+    /// Waits for the end of a look and tells whose it was.
+    async fn ended(&mut self) -> Option<usize> {
+        let id = match self.tasks.join_next_with_id().await? {
+            Ok((id, ())) => id,
+            Err(error) => error.id(),
         };
-        let Some(Notice::LookAgain(name)) = notice else { return };
-        let mut names = vec![name];
-        tokio::time::sleep(GATHER).await;
-        while let Ok(Notice::LookAgain(name)) = heard.try_recv() {
-            names.push(name);
+        let place = self.places.remove(&id)?;
+        if self.again.remove(&place) {
+            self.begin(place, GATHER);
         }
-        let asked = upstreams.all.iter().filter(|upstream| names.iter().any(|name| name == upstream.name()));
-        let looks = asked.map(|upstream| upstreams.looked_at(upstream));
-        if future::join_all(looks).await.contains(&true) {
-            upstreams.publish(&gateway).await;
+        Some(place)
+    }
+}
+
+async fn look(upstreams: Arc<Upstreams>, gateway: Weak<Gateway>, mut heard: mpsc::UnboundedReceiver<Notice>) {
+    let mut unknown: HashSet<usize> = upstreams.unknown().into_iter().map(|(place, _)| place).collect();
+    let stopping = upstreams.stopping.clone();
+    let mut looks = Looks {
+        upstreams: Arc::clone(&upstreams),
+        gateway: Weak::clone(&gateway),
+        tasks: JoinSet::new(),
+        places: HashMap::new(),
+        again: HashSet::new(),
+    };
+    for place in &unknown {
+        looks.begin(*place, Duration::ZERO);
+    }
+    let mut settled = false;
+    loop {
+        if unknown.is_empty() && !settled {
+            settled = true;
+            gateway.upgrade().iter().for_each(|gateway| gateway.settle());
+        }
+        tokio::select! {
+            Some(place) = looks.ended() => {
+                unknown.remove(&place);
+            }
+            notice = heard.recv() => {
+                let Some(Notice::LookAgain(name)) = notice else { return };
+                let place = upstreams.all.iter().position(|upstream| upstream.name() == name);
+                place.into_iter().for_each(|place| looks.begin(place, GATHER));
+            }
+            () = stopping.cancelled() => return,
         }
     }
 }
 
 impl Upstreams {
-    fn unknown(&self) -> Vec<&Arc<Upstream>> {
-        self.all.iter().filter(|upstream| self.catalogues.load(&upstream.settings).is_none()).collect()
+    /// Those that were never asked, and their places.
+    fn unknown(&self) -> Vec<(usize, &Arc<Upstream>)> {
+        let all = self.all.iter().enumerate();
+        all.filter(|(_, upstream)| self.catalogues.load(&upstream.settings).is_none()).collect()
     }
 
     /// Asks those that were never asked. What went wrong is told, a line for each.
     pub async fn learn(&self) -> Vec<String> {
-        let looks = self.unknown().into_iter().map(|upstream| async move {
+        let looks = self.unknown().into_iter().map(|(_, upstream)| async move {
             let why = self.look_at(upstream).await.err()?;
             Some(format!("server '{}' is not known yet: {why}", upstream.name()))
         });
@@ -145,6 +198,8 @@ impl Upstreams {
 
     /// Puts what is known now in force.
     async fn publish(self: &Arc<Self>, gateway: &Weak<Gateway>) {
+        // What was put together earlier must not be published later.
+        let _one_at_a_time = self.publishing.lock().await;
         let upstreams = Arc::clone(self);
         // Building thousands of operations takes a while.
         let built = tokio::task::spawn_blocking(move || upstreams.surface()).await;

@@ -2,11 +2,13 @@
 
 mod call;
 pub mod catalogue;
+mod environment;
 mod error;
 pub mod examine;
 mod http;
 mod introduce;
 mod keep;
+mod lines;
 pub mod offers;
 mod open;
 mod peer;
@@ -15,6 +17,7 @@ mod relay;
 mod result;
 mod server;
 mod slot;
+mod veil;
 mod wire;
 
 use std::{
@@ -54,6 +57,7 @@ pub struct Upstreams {
     /// What is offered besides tools.
     offers: ArcSwap<Offers>,
     notices: Mutex<Option<mpsc::UnboundedReceiver<Notice>>>,
+    publishing: tokio::sync::Mutex<()>,
     stopping: CancellationToken,
 }
 
@@ -75,6 +79,7 @@ impl Upstreams {
             builder,
             offers: ArcSwap::default(),
             notices: Mutex::new(Some(heard)),
+            publishing: tokio::sync::Mutex::default(),
             stopping: CancellationToken::new(),
         })
     }
@@ -128,6 +133,7 @@ impl Upstreams {
         self.stopping.cancel();
         let stops = self.all.iter().map(|upstream| upstream.stop());
         futures_util::future::join_all(stops).await;
+        process::all_ended().await;
     }
 }
 

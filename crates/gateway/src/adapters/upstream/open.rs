@@ -44,7 +44,7 @@ impl Hello {
     }
 }
 
-/// A server that does not know `server/discover` says so at once; one that says nothing is taken for an older one.
+/// A server that does not know `server/discover` says so at once; one that says nothing may be an older one.
 const PROBE: Duration = Duration::from_secs(3);
 
 /// Older revisions that we can speak as well.
@@ -81,14 +81,40 @@ pub(super) async fn open(peer: &Arc<Peer>, within: Duration, last: Option<Era>) 
             other => other,
         };
     }
-    let probe = if last == Some(Era::SelfContained) { within } else { PROBE.min(within) };
-    // Not left to whoever looks after the calls: nobody does while a command only asks.
-    let discovered = tokio::time::timeout(probe, discover(peer, probe)).await;
-    match discovered.unwrap_or(Err(Failure::TimedOut(probe))) {
+    let discovering = discover(peer, within);
+    if last == Some(Era::SelfContained) {
+        return discovered(discovering.await, initialize(peer, within)).await;
+    }
+    tokio::pin!(discovering);
+    if let Ok(found) = tokio::time::timeout(PROBE.min(within / 2), &mut discovering).await {
+        return discovered(found, initialize(peer, within)).await;
+    }
+    // It is an older one that says nothing, or one that is slow to start. Whichever it answers first counts.
+    let initializing = initialize(peer, within);
+    tokio::pin!(initializing);
+    tokio::select! {
+        found = &mut discovering => discovered(found, initializing).await,
+        begun = &mut initializing => match begun {
+            Ok(()) => Ok(()),
+            // One that was slow refuses this because it took the first question.
+            Err(failure) => match tokio::time::timeout(PROBE, discovering).await {
+                Ok(Ok(())) => Ok(()),
+                Ok(Err(_)) | Err(_) => Err(failure),
+            },
+        },
+    }
+}
+
+/// What follows from the answer to `server/discover`: an older server is asked to initialize.
+async fn discovered(
+    found: Result<(), Failure>,
+    initializing: impl Future<Output = Result<(), Failure>>,
+) -> Result<(), Failure> {
+    match found {
         Ok(()) => Ok(()),
         Err(Failure::Rpc(error)) if REFUSED_BY_TODAYS.contains(&error.code) => Err(Failure::Rpc(error)),
         Err(Failure::Gone(why)) => Err(Failure::Gone(why)),
-        Err(_) => initialize(peer, within).await,
+        Err(_) => initializing.await,
     }
 }
 
@@ -114,6 +140,10 @@ async fn discover(peer: &Arc<Peer>, within: Duration) -> Result<(), Failure> {
     let found: Discovered = serde_json::from_str(raw.get()).map_err(|_| unreadable("server/discover"))?;
     if !found.supported.is_empty() && !found.supported.iter().any(|version| version == SELF_CONTAINED) {
         return Err(unreadable("server/discover"));
+    }
+    // Another attempt may have said something else meanwhile.
+    if let Some(link) = peer.http() {
+        link.lives(Era::SelfContained, SELF_CONTAINED);
     }
     let in_meta = found.meta.get("io.modelcontextprotocol/serverInfo");
     let server = found.server.or_else(|| serde_json::from_value(in_meta?.clone()).ok());

@@ -2,7 +2,9 @@
 //! the upstream asks or tells by itself.
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
     sync::{
         Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -18,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     http::HttpLink,
+    lines::Lines,
     open::{self, Era, Hello},
     relay::Question,
     wire::{self, Message, Params, Raw, RpcError},
@@ -65,7 +68,7 @@ pub(super) trait Inbox: Send + Sync {
 
 pub(super) enum Link {
     /// Lines to a process.
-    Lines(mpsc::UnboundedSender<Vec<u8>>),
+    Lines(Arc<Lines>),
     Http(Arc<HttpLink>),
 }
 
@@ -81,9 +84,29 @@ pub(super) struct Peer {
 
 #[derive(Default)]
 struct Waiting {
-    calls: HashMap<u64, Call>,
+    calls: HashMap<u64, Call, BuildHasherDefault<Counted>>,
     /// Why nothing can be asked any more.
     over: Option<Arc<str>>,
+}
+
+/// Spreads numbers that were counted, which are as good as random once multiplied.
+#[derive(Default)]
+struct Counted(u64);
+
+impl Hasher for Counted {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(self.0 ^ u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
 }
 
 struct Call {
@@ -173,6 +196,9 @@ impl Peer {
         for (_, call) in calls {
             let _ = call.answer.send(Err(Failure::Gone(Arc::clone(&why))));
         }
+        if let Link::Lines(lines) = &self.link {
+            lines.close();
+        }
         self.over.cancel();
     }
 
@@ -229,7 +255,7 @@ impl Peer {
         let mut guard = Given { peer: self, id, answered: false };
         let result = match &self.link {
             Link::Lines(lines) => {
-                if lines.send(frame).is_err() {
+                if !lines.send(&frame) {
                     Err(Failure::Unreachable("the connection has ended".to_owned()))
                 } else {
                     received(answered.await)
@@ -261,7 +287,9 @@ impl Peer {
     pub(super) fn send(self: &Arc<Self>, frame: Vec<u8>) {
         match &self.link {
             // A connection that has ended needs to be told nothing.
-            Link::Lines(lines) => drop(lines.send(frame)),
+            Link::Lines(lines) => {
+                lines.send(&frame);
+            }
             Link::Http(link) => link.send_later(frame),
         }
     }
@@ -274,7 +302,9 @@ impl Peer {
         let params = Params::none().value("requestId", &id).value("reason", &reason);
         let frame = wire::frame(None, "notifications/cancelled", &params, &[]);
         match &self.link {
-            Link::Lines(lines) => drop(lines.send(frame)),
+            Link::Lines(lines) => {
+                lines.send(&frame);
+            }
             Link::Http(link) => link.cancel_later(frame),
         }
     }
@@ -283,6 +313,7 @@ impl Peer {
     pub(super) fn receive(self: &Arc<Self>, bytes: &Bytes) {
         let Some(message) = Message::read(bytes) else {
             tracing::debug!(bytes = bytes.len(), "an upstream sent something that is no message");
+            self.garbled(bytes);
             return;
         };
         if let Some(id) = message.answers() {
@@ -308,6 +339,15 @@ impl Peer {
             (None, "notifications/progress") => self.progressed(message.params),
             (None, _) => self.inbox.notified(self, method, message.params),
         }
+    }
+
+    /// An answer that is not UTF-8 still tells whose it is, and nobody has to wait for another.
+    fn garbled(&self, bytes: &[u8]) {
+        let Cow::Owned(text) = String::from_utf8_lossy(bytes) else { return };
+        let Some(id) = Message::read(text.as_bytes()).and_then(|message| message.answers()) else { return };
+        let Some(call) = self.waiting().calls.remove(&id) else { return };
+        let message = "its answer is not UTF-8".to_owned();
+        let _ = call.answer.send(Err(Failure::Rpc(RpcError { code: 0, message, data: None })));
     }
 
     fn progressed(&self, params: Option<&RawValue>) {

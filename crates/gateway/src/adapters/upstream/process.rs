@@ -3,37 +3,60 @@
 
 use std::{
     collections::VecDeque,
+    fs::File,
+    io::{self, Read},
     path::Path,
     process::Stdio,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use bytes::{Bytes, BytesMut};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
-    sync::mpsc,
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    net::unix::pipe,
+    process::{Child, ChildStderr, Command},
 };
+use tokio_util::task::TaskTracker;
 
-use super::peer::{Inbox, Link, Peer};
-use crate::config::Secret;
+use super::{
+    environment::{self, Inherits},
+    lines::Lines,
+    peer::{Inbox, Link, Peer},
+    veil::Veil,
+};
+use crate::{config::Secret, inline};
 
 /// A longer message ends the connection: nobody could answer with it.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Room for what is in the pipes, so that large results take few steps.
 const PIPE_BYTES: usize = 1024 * 1024;
 const READ_BYTES: usize = 64 * 1024;
-/// What is gathered into one write.
-const WRITE_BYTES: usize = 64 * 1024;
 
 /// How much of what it wrote to standard error is kept to explain its end.
 const LAST_WORDS_LINES: usize = 20;
 const LAST_WORDS_LINE_BYTES: usize = 500;
 
 /// What a process gets to end by itself once its input is closed, and again once it is asked to.
-const GRACE: Duration = Duration::from_secs(2);
+/// Both together are shorter than clients wait for us.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What sees to the end of processes. The program must not end before, or some of them would stay behind.
+static TENDED: LazyLock<TaskTracker> = LazyLock::new(TaskTracker::new);
+
+/// Runs what sees to the end of a process.
+pub(super) fn tend(task: impl Future<Output = ()> + Send + 'static) {
+    TENDED.spawn(task);
+}
+
+/// Waits until all processes have ended that were told to.
+pub(super) async fn all_ended() {
+    TENDED.close();
+    if tokio::time::timeout(GRACE * 3, TENDED.wait()).await.is_err() {
+        tracing::warn!("some upstreams did not end in time");
+    }
+}
 
 /// A running process. Dropped, it is killed with all it started.
 pub(super) struct Process {
@@ -61,6 +84,8 @@ pub(super) struct Program<'a> {
     pub(super) args: &'a [Secret],
     pub(super) env: &'a [(String, Secret)],
     pub(super) cwd: Option<&'a Path>,
+    /// Whether our environment was made for it alone.
+    pub(super) inherits: Inherits,
 }
 
 /// Starts the process and connects to it.
@@ -72,6 +97,8 @@ pub(super) fn start(
     let mut prepared = Command::new(program.path);
     prepared
         .args(program.args.iter().map(Secret::expose))
+        .env_clear()
+        .envs(environment::inherited(program.inherits))
         .envs(program.env.iter().map(|(key, value)| (key, value.expose())))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -94,11 +121,24 @@ pub(super) fn start(
     let _ = rustix::pipe::fcntl_setpipe_size(&stdin, PIPE_BYTES);
     let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
     let words = Arc::default();
-    let (lines, queue) = mpsc::unbounded_channel();
-    let peer = Arc::new(Peer::new(Link::Lines(lines), inbox));
-    tokio::spawn(write(stdin, queue, Arc::clone(&peer)));
-    tokio::spawn(read(stdout, Arc::clone(&peer)));
-    tokio::spawn(listen(name.to_owned(), stderr, Arc::clone(&words)));
+    let unusable = |error: io::Error| NotStarted {
+        message: format!("its input and output are unusable: {error}"),
+        cause: None,
+    };
+    let stdin = stdin.into_owned_fd().and_then(pipe::Sender::from_owned_fd).map_err(unusable)?;
+    let stdout = File::from(stdout.into_owned_fd().map_err(unusable)?);
+    let runtime = tokio::runtime::Handle::current();
+    let peer = Arc::new(Peer::new(Link::Lines(Lines::new(stdin, runtime.clone())), inbox));
+    let reading = Arc::clone(&peer);
+    let reader = std::thread::Builder::new().name(format!("from {name}"));
+    reader
+        .spawn(move || {
+            let _context = runtime.enter();
+            read(stdout, &reading);
+        })
+        .map_err(unusable)?;
+    let veil = Veil::of_process(program.args, program.env);
+    tokio::spawn(listen(name.to_owned(), stderr, Arc::clone(&words), veil));
     Ok((peer, Process { child, group, words }))
 }
 
@@ -172,48 +212,25 @@ impl Drop for Process {
     }
 }
 
-async fn write(mut stdin: ChildStdin, mut queue: mpsc::UnboundedReceiver<Vec<u8>>, peer: Arc<Peer>) {
-    let mut gathered = Vec::new();
-    loop {
-        let frame = tokio::select! {
-            frame = queue.recv() => frame,
-            () = peer.ended() => None,
-        };
-        let Some(frame) = frame else { return };
-        gathered.clear();
-        end_line(&mut gathered, &frame);
-        while gathered.len() < WRITE_BYTES {
-            let Ok(frame) = queue.try_recv() else { break };
-            end_line(&mut gathered, &frame);
-        }
-        if stdin.write_all(&gathered).await.is_err() || stdin.flush().await.is_err() {
-            // Whoever waits is told by the one that sees the process end.
-            return;
-        }
-    }
-}
-
-fn end_line(out: &mut Vec<u8>, frame: &[u8]) {
-    out.extend_from_slice(frame);
-    out.push(b'\n');
-}
-
-async fn read(mut stdout: ChildStdout, peer: Arc<Peer>) {
-    let mut buffer = BytesMut::with_capacity(READ_BYTES);
+/// Reads what the process says, in a thread of its own.
+fn read(mut stdout: File, peer: &Arc<Peer>) {
+    let mut chunk = vec![0; READ_BYTES];
+    let mut buffer = BytesMut::new();
     let mut searched = 0;
     loop {
-        if buffer.capacity() - buffer.len() < READ_BYTES / 2 {
-            buffer.reserve(READ_BYTES.max(buffer.len()));
+        match stdout.read(&mut chunk) {
+            Ok(0) => break,
+            Ok(count) => buffer.extend_from_slice(chunk.get(..count).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => break,
         }
-        match stdout.read_buf(&mut buffer).await {
-            Ok(0) | Err(_) => break,
-            Ok(_) => {}
-        }
-        while let Some(found) = memchr::memchr(b'\n', buffer.get(searched..).unwrap_or_default()) {
-            let line: Bytes = buffer.split_to(searched + found + 1).freeze();
-            searched = 0;
-            peer.receive(&line);
-        }
+        inline::batch(|| {
+            while let Some(found) = memchr::memchr(b'\n', buffer.get(searched..).unwrap_or_default()) {
+                let line: Bytes = buffer.split_to(searched + found + 1).freeze();
+                searched = 0;
+                peer.receive(&line);
+            }
+        });
         searched = buffer.len();
         if searched > MESSAGE_BYTES_MAX {
             peer.end(&format!("it sent a message of more than {MESSAGE_BYTES_MAX} bytes"));
@@ -221,13 +238,13 @@ async fn read(mut stdout: ChildStdout, peer: Arc<Peer>) {
         }
     }
     if !buffer.is_empty() {
-        peer.receive(&buffer.freeze());
+        inline::batch(|| peer.receive(&buffer.freeze()));
     }
     peer.close_output();
 }
 
 /// Keeps the end of what it writes to standard error, which is where servers say why they fail.
-async fn listen(name: String, stderr: ChildStderr, words: Arc<Mutex<VecDeque<String>>>) {
+async fn listen(name: String, stderr: ChildStderr, words: Arc<Mutex<VecDeque<String>>>, veil: Veil) {
     let mut lines = BufReader::new(stderr);
     let mut line = Vec::new();
     loop {
@@ -242,6 +259,7 @@ async fn listen(name: String, stderr: ChildStderr, words: Arc<Mutex<VecDeque<Str
         if text.is_empty() {
             continue;
         }
+        let text = veil.cover(text);
         tracing::debug!(upstream = name, "{text}");
         let end = text.floor_char_boundary(LAST_WORDS_LINE_BYTES);
         let mut words = lock(&words);

@@ -40,14 +40,17 @@ enum Part<'a> {
 }
 
 fn parts<'a>(content: &[&'a RawValue]) -> Vec<Part<'a>> {
-    let read = |whole: &&'a RawValue| match serde_json::from_str::<Block<'a>>(whole.get()) {
+    content.iter().map(|whole| part(whole)).collect()
+}
+
+fn part(whole: &RawValue) -> Part<'_> {
+    match serde_json::from_str::<Block<'_>>(whole.get()) {
         Ok(Block { kind, text: Some(text) }) if kind == "text" && text.get().starts_with('"') => {
             Part::Text { whole, text }
         }
         Ok(block) => Part::Other { whole, kind: block.kind.into_owned() },
         Err(_) => Part::Other { whole, kind: "unknown".to_owned() },
-    };
-    content.iter().map(read).collect()
+    }
 }
 
 /// What its text says, all of it.
@@ -65,6 +68,13 @@ pub(super) fn text(content: &[&RawValue]) -> String {
 
 /// Makes the outcome of a call of a result that is no error.
 pub(super) fn outcome(result: &ToolResult<'_>) -> Outcome {
+    let meta = result.meta.and_then(passed_on);
+    // What most tools return.
+    if let ([whole], None) = (result.content.as_slice(), result.structured_content)
+        && let Part::Text { text, .. } = part(whole)
+    {
+        return Outcome { meta, ..Outcome::from(one_text(text)) };
+    }
     let parts = parts(&result.content);
     let attached: Vec<Box<RawValue>> = parts
         .iter()
@@ -78,7 +88,7 @@ pub(super) fn outcome(result: &ToolResult<'_>) -> Outcome {
         (_, [Part::Text { text, .. }]) => one_text(text),
         (_, several) => Data::Raw(listed(several)),
     };
-    Outcome { content: attached, meta: result.meta.and_then(passed_on), ..Outcome::from(data) }
+    Outcome { content: attached, meta, ..Outcome::from(data) }
 }
 
 /// What belongs to the protocol between the upstream and us.

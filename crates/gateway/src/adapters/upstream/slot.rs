@@ -10,9 +10,10 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
-use tokio::task::JoinHandle;
+use tokio::sync::Notify;
 
 use super::{
+    environment::Inherits,
     http::HttpLink,
     open::{self, Era},
     peer::{Failure, Inbox, Link, Peer},
@@ -41,11 +42,19 @@ pub(super) struct Slot {
     live: ArcSwapOption<Peer>,
     attempts: Arc<tokio::sync::Mutex<Attempts>>,
     last_era: Mutex<Option<Era>>,
-    /// Reaps the process of the connection.
-    watching: Mutex<Option<JoinHandle<()>>>,
     since: Instant,
     used_ms: AtomicU64,
+    /// Tells whoever is opening the connection that it is not wanted any more.
+    given_up: Notify,
 }
+
+/// Why a process is of no use, and whether it ended by itself.
+struct NotOpened {
+    why: String,
+    ended: bool,
+}
+
+const GIVEN_UP: &str = "it is not needed any more";
 
 #[derive(Default)]
 struct Attempts {
@@ -74,9 +83,9 @@ impl Slot {
             live: ArcSwapOption::empty(),
             attempts: Arc::default(),
             last_era: Mutex::new(last_era),
-            watching: Mutex::default(),
             since: Instant::now(),
             used_ms: AtomicU64::new(0),
+            given_up: Notify::new(),
         }
     }
 
@@ -113,9 +122,14 @@ impl Slot {
         // It goes on when whoever asked gives up: the next one finds it open.
         let opening = tokio::spawn(async move {
             let opened = slot.open().await;
-            if let Err(why) = &opened {
-                attempts.failed(why);
-                tracing::warn!(upstream = slot.settings.name, why, "an upstream could not be reached");
+            match &opened {
+                Err(why) => {
+                    attempts.failed(why);
+                    tracing::warn!(upstream = slot.settings.name, why, "an upstream could not be reached");
+                }
+                // A process has yet to show that it lasts.
+                Ok(peer) if peer.http().is_some() => *attempts = Attempts::default(),
+                Ok(_) => {}
             }
             opened
         });
@@ -129,35 +143,29 @@ impl Slot {
     }
 
     async fn open(self: &Arc<Self>) -> Result<Arc<Peer>, String> {
-        let inbox = Arc::clone(&self.inbox);
+        let last = *self.last_era.lock().unwrap_or_else(PoisonError::into_inner);
         let peer = match &self.settings.link {
             config::Link::Command { program, args, env, cwd } => {
-                let program = Program { path: program, args, env, cwd: cwd.as_deref() };
-                let (peer, mut process) =
-                    process::start(&self.settings.name, program, inbox).map_err(|error| error.message)?;
-                let opened = tokio::select! {
-                    opened = self.greet(&peer) => opened,
-                    why = process.wait() => Err(why),
-                };
-                if let Err(why) = opened {
-                    peer.end(&why);
-                    let why = match process.last_words() {
-                        Some(words) if !why.contains(&words) => format!("{why}; its last words: {words}"),
-                        _ => why,
-                    };
-                    tokio::spawn(process.stop());
-                    return Err(why);
+                let inherits = Inherits::of(&self.settings);
+                let program = Program { path: program, args, env, cwd: cwd.as_deref(), inherits };
+                match self.start(program, last).await {
+                    // There are older servers that end when anything is asked before `initialize`.
+                    Err(NotOpened { ended: true, .. }) if last.is_none() => {
+                        self.start(program, Some(Era::Initialized)).await
+                    }
+                    other => other,
                 }
-                let watching = tokio::spawn(Arc::clone(self).watch(Arc::clone(&peer), process));
-                *self.watching.lock().unwrap_or_else(PoisonError::into_inner) = Some(watching);
-                peer
+                .map_err(|not_opened| not_opened.why)?
             }
             config::Link::Http { url, headers, bearer } => {
                 let link =
                     HttpLink::new(url, headers, bearer.as_ref()).map_err(|failure| explain(&failure))?;
                 let link = Arc::new(link);
-                let peer = Arc::new(Peer::new(Link::Http(Arc::clone(&link)), inbox));
-                self.greet(&peer).await?;
+                let peer = Arc::new(Peer::new(Link::Http(Arc::clone(&link)), Arc::clone(&self.inbox)));
+                tokio::select! {
+                    opened = self.greet(&peer, last) => opened?,
+                    () = self.given_up.notified() => return Err(GIVEN_UP.to_owned()),
+                }
                 if peer.hello().is_some_and(|hello| hello.era == Era::Initialized) {
                     let listening = Arc::clone(&peer);
                     tokio::spawn(async move { link.listen(&listening).await });
@@ -172,9 +180,33 @@ impl Slot {
         Ok(peer)
     }
 
-    async fn greet(&self, peer: &Arc<Peer>) -> Result<(), String> {
+    async fn start(
+        self: &Arc<Self>,
+        program: Program<'_>,
+        last: Option<Era>,
+    ) -> Result<Arc<Peer>, NotOpened> {
+        let started = process::start(&self.settings.name, program, Arc::clone(&self.inbox));
+        let (peer, mut process) = started.map_err(|error| NotOpened { why: error.message, ended: false })?;
+        let opened = tokio::select! {
+            opened = self.greet(&peer, last) => opened.map_err(|why| NotOpened { why, ended: false }),
+            why = process.wait() => Err(NotOpened { why, ended: true }),
+            () = self.given_up.notified() => Err(NotOpened { why: GIVEN_UP.to_owned(), ended: false }),
+        };
+        if let Err(NotOpened { why, ended }) = opened {
+            peer.end(&why);
+            let why = match process.last_words() {
+                Some(words) if !why.contains(&words) => format!("{why}; its last words: {words}"),
+                _ => why,
+            };
+            process::tend(process.stop());
+            return Err(NotOpened { why, ended });
+        }
+        process::tend(Arc::clone(self).watch(Arc::clone(&peer), process));
+        Ok(peer)
+    }
+
+    async fn greet(&self, peer: &Arc<Peer>, last: Option<Era>) -> Result<(), String> {
         let within = self.settings.start_timeout;
-        let last = *self.last_era.lock().unwrap_or_else(PoisonError::into_inner);
         match tokio::time::timeout(within, open::open(peer, within, last)).await {
             Ok(opened) => opened.map_err(|failure| explain(&failure)),
             Err(_) => {
@@ -197,14 +229,17 @@ impl Slot {
             },
             () = peer.ended() => None,
         };
+        let lasted = started.elapsed() >= STABLE;
         if let Some(why) = why {
             tracing::warn!(upstream = self.settings.name, why, "an upstream ended");
             let mut attempts = self.attempts.lock().await;
-            match started.elapsed() < STABLE {
-                true => attempts.failed(&why),
-                false => *attempts = Attempts::default(),
+            match lasted {
+                true => *attempts = Attempts::default(),
+                false => attempts.failed(&why),
             }
             peer.end(&why);
+        } else if lasted {
+            *self.attempts.lock().await = Attempts::default();
         }
         process.stop().await;
     }
@@ -214,17 +249,13 @@ impl Slot {
         peer.end(why);
     }
 
-    /// Ends the connection, and waits until its process is gone.
+    /// Ends the connection.
     pub(super) async fn stop(&self, why: &str) {
-        if let Some(peer) = self.live.swap(None) {
-            peer.end(why);
-            if let Some(link) = peer.http() {
-                link.close().await;
-            }
-        }
-        let watching = self.watching.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(watching) = watching {
-            let _ = watching.await;
+        self.given_up.notify_waiters();
+        let Some(peer) = self.live.swap(None) else { return };
+        peer.end(why);
+        if let Some(link) = peer.http() {
+            link.close().await;
         }
     }
 }

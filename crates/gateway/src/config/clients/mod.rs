@@ -5,7 +5,7 @@
 mod entry;
 mod notation;
 
-use std::path::Path;
+use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
 use jsonc_parser::{
     CollectOptions, ParseOptions,
@@ -17,7 +17,7 @@ use jsonc_parser::{
 pub(crate) use self::entry::Entry;
 use super::{
     error::{Error, Place},
-    file::{File, Placed, Upstream},
+    file::{File, Hidden, Placed, Text, Upstream},
 };
 
 /// Where a file's servers stand, by the keys that lead there. The first that a file has counts.
@@ -38,9 +38,18 @@ pub(crate) const DIALECT: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Whether a text can only be meant as JSON. No TOML begins like this.
-pub(super) fn is_json(text: &str) -> bool {
-    text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '/'])
+/// Whether a file is meant as JSON: by its name, or by its text, since no TOML begins like that.
+pub(super) fn is_json(name: &str, text: &str) -> bool {
+    let named = Path::new(name).extension().is_some_and(|end| end == "json" || end == "jsonc");
+    named || text.trim_start_matches('\u{feff}').trim_start().starts_with(['{', '/'])
+}
+
+/// The text with spaces for the byte order mark that Windows editors write, so that every place stays where it was.
+pub(crate) fn without_mark(text: &str) -> Cow<'_, str> {
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => Cow::Owned(format!("   {rest}")),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// Parses a client's file.
@@ -86,7 +95,8 @@ pub(crate) fn workspace(file: &Path) -> Option<&Path> {
 
 /// A client's file as a configuration: its servers, and the defaults for everything else.
 pub(super) fn configuration(text: &str, workspace: Option<&Path>) -> Result<File, Error> {
-    let root = parse(text)?;
+    let text = without_mark(text);
+    let root = parse(&text)?;
     let found = SERVERS.iter().find_map(|keys| Some((keys.join("."), find(&root, keys)?)));
     let Some((path, value)) = found else {
         let error =
@@ -103,25 +113,48 @@ pub(super) fn configuration(text: &str, workspace: Option<&Path>) -> Result<File
         let entry = entry?;
         file.notes.extend(entry.notes.iter().map(|note| format!("server '{}': {note}", entry.name.get())));
         let name = entry.name.clone();
-        if file.upstream.insert(name.clone(), upstream(entry)).is_some() {
+        if file.upstream.insert(name.clone(), entry.into()).is_some() {
             return Err(Error::at(name.span(), format!("'{path}' has '{}' twice", name.get())));
         }
     }
     Ok(file)
 }
 
-fn upstream(entry: Entry) -> Upstream {
-    let Entry { command, args, env, cwd, url, headers, enabled, .. } = entry;
-    Upstream {
-        command,
-        args: (!args.is_empty()).then_some(args),
-        env: (!env.is_empty()).then(|| env.into_iter().collect()),
-        cwd,
-        url,
-        headers: (!headers.is_empty()).then(|| headers.into_iter().collect()),
-        enabled: Some(enabled),
-        ..Upstream::default()
+impl From<Entry> for Upstream {
+    fn from(entry: Entry) -> Self {
+        let Entry { command, args, env, cwd, url, headers, enabled, .. } = entry;
+        Self {
+            command,
+            args: (!args.is_empty()).then_some(args),
+            env: (!env.is_empty()).then(|| env.into_iter().collect()),
+            cwd,
+            url,
+            headers: (!headers.is_empty()).then(|| headers.into_iter().collect()),
+            enabled: Some(enabled),
+            ..Self::default()
+        }
     }
+}
+
+/// The name in `file` of the upstream that is reached the same way as the entry, if there is one.
+pub(crate) fn same(file: &File, entry: &Entry) -> Option<String> {
+    let wanted = Upstream::from(entry.clone());
+    let link = |upstream: &Upstream| {
+        let table = |table: &Option<BTreeMap<Text, Hidden>>| {
+            let pairs = table.iter().flatten();
+            pairs.map(|(name, value)| (name.get().clone(), value.get().clone())).collect::<Vec<_>>()
+        };
+        (
+            upstream.command.as_ref().map(|command| command.get().clone()),
+            upstream.args.iter().flatten().map(|arg| arg.get().clone()).collect::<Vec<_>>(),
+            table(&upstream.env),
+            upstream.cwd.as_ref().map(|cwd| cwd.get().clone()),
+            upstream.url.as_ref().map(|url| url.get().clone()),
+            table(&upstream.headers),
+        )
+    };
+    let wanted = link(&wanted);
+    file.upstream.iter().find(|(_, found)| link(found) == wanted).map(|(name, _)| name.get().clone())
 }
 
 fn placed<T>(at: &impl Ranged, value: T) -> Placed<T> {

@@ -112,6 +112,9 @@ fn hostile_files_end_in_an_error_that_shows_no_secret() {
         "{\"mcpServers\": {'a': {command: 'c'}}}".to_owned(),
         "{\"mcpServers\": {\"\u{0}\": {\"command\": \"\\u0000\"}}}".to_owned(),
         "// only a comment, hunter2".to_owned(),
+        "\"hunter2\"".to_owned(),
+        "x {\"mcpServers\": {\"a\": {\"command\": \"hunter2\"}}}".to_owned(),
+        "\u{feff}{\"mcpServers\": {\"a\": {\"env\": {\"K\": \"hunter2\"}}}}".to_owned(),
     ] {
         let error = load_json(&text).unwrap_err();
         assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");

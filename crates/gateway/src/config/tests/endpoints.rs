@@ -15,6 +15,7 @@ fn the_environment_selects_the_mode() {
         ("semantic", "semantic"),
         ("single", "single"),
         ("all", "all"),
+        ("discrete", "discrete"),
         ("crude", "semantic"),
         ("", "semantic"),
     ] {
@@ -24,7 +25,7 @@ fn the_environment_selects_the_mode() {
     let error = place().environment(&[(MODE, "banana")]).load().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "environment variable 'MCP_AQL_ENDPOINT_MODE': endpoint mode 'banana' is none of semantic, single, all"
+        "environment variable 'MCP_AQL_ENDPOINT_MODE': endpoint mode 'banana' is none of semantic, single, all, discrete"
     );
 }
 

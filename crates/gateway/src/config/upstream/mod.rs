@@ -1,5 +1,6 @@
 //! `[upstream.NAME]`: other MCP servers behind this one, and `[server] pinned`.
 
+mod http;
 mod link;
 mod name;
 
@@ -17,8 +18,9 @@ use aql::{
 };
 
 pub use self::link::{Bearer, Link};
+pub(crate) use self::name::normal;
 use super::{
-    bounds,
+    bounds, clients,
     environment::Environment,
     error::Error,
     file::{self, Placed},
@@ -241,4 +243,13 @@ pub(super) fn pinned(written: Option<&Vec<Placed<String>>>) -> Result<Vec<String
         pinned.push(name.as_str().to_owned());
     }
     Ok(pinned)
+}
+
+/// Whether an upstream that a client's file gives could be used as it is, variables and its name aside.
+pub(crate) fn check_form(entry: &clients::Entry, environment: &Environment) -> Result<(), Error> {
+    let upstream = file::Upstream { enabled: Some(false), ..entry.clone().into() };
+    let name = normal(entry.name.get()).filter(|name| name.len() <= name::NAME_CHARS_MAX);
+    let name = Placed::new(entry.name.span(), name.unwrap_or_else(|| "server".to_owned()));
+    let alone = BTreeMap::from([(name, upstream)]);
+    upstreams(&alone, Path::new(""), environment, true).map(drop)
 }

@@ -3,10 +3,10 @@
 use crate::config::{error::Error, file::Placed};
 
 /// Every operation's name begins with it.
-const NAME_CHARS_MAX: usize = 64;
+pub(crate) const NAME_CHARS_MAX: usize = 64;
 
 /// The name in snake_case, or `None` if nothing of it is left. Case is no word's end, so that `GitHub` is `github`.
-pub(super) fn normal(given: &str) -> Option<String> {
+pub(crate) fn normal(given: &str) -> Option<String> {
     let lower = given.to_ascii_lowercase();
     let words = lower.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let joined = words.collect::<Vec<_>>().join("_");

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aql::profile::Mode;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value};
@@ -42,12 +43,20 @@ impl Front {
                 ));
             }
             Admitted::Starts => return None,
-            Admitted::UnknownTool => return Some(json(StatusCode::OK, call::unknown_tool(tool_call))),
+            Admitted::UnknownTool => {
+                return Some(json(StatusCode::OK, call::unknown_tool(&self.gateway, tool_call)));
+            }
+        };
+        // A tool that is an operation has it in its name, which is no header of its own.
+        let discrete = self.gateway.surface().registry().mode() == Mode::Discrete;
+        let agrees = match (self_contained, discrete) {
+            (false, _) => true,
+            (true, false) => names_operation(headers, &arguments),
+            (true, true) => !headers.contains_key("mcp-param-operation"),
         };
         let client = call::client(&session, tool_call);
         // Its questions have to come on the stream of its own call, which the library keeps.
         let may_be_asked = client.answers_live() && call::goes_elsewhere(&self.gateway, &arguments);
-        let agrees = !self_contained || names_operation(headers, &arguments);
         if !agrees || may_be_asked || !tool_call.plain || !self.fast_path {
             return None;
         }

@@ -3,13 +3,17 @@
 use std::{
     io::Write,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use super::end_line;
+use crate::inline::{self, Flush};
 
 /// Frames that wait to be written, at the most; whoever has one more waits until the client reads.
 const QUEUE_FRAMES: usize = 1024;
@@ -19,6 +23,25 @@ const QUEUE_FRAMES: usize = 1024;
 pub(super) struct Output {
     jobs: mpsc::Sender<Job>,
     broken: Arc<AtomicBool>,
+    gathered: Arc<Gathered>,
+}
+
+/// What is written together by a thread that may block, and whose calls are answered with it.
+#[derive(Default)]
+struct Gathered {
+    frames: Mutex<(Vec<u8>, Vec<TaskTrackerToken>)>,
+    broken: Arc<AtomicBool>,
+}
+
+impl Flush for Gathered {
+    fn flush(&self) {
+        let (frames, answered) = {
+            let mut gathered = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
+            (std::mem::take(&mut gathered.0), std::mem::take(&mut gathered.1))
+        };
+        write(&frames, &self.broken);
+        drop(answered);
+    }
 }
 
 enum Job {
@@ -31,7 +54,9 @@ impl Output {
     /// Starts the thread that writes what tasks have to say.
     pub(super) fn start() -> std::io::Result<Self> {
         let (jobs, queue) = mpsc::channel(QUEUE_FRAMES);
-        let output = Self { jobs, broken: Arc::default() };
+        let broken: Arc<AtomicBool> = Arc::default();
+        let gathered = Arc::new(Gathered { broken: Arc::clone(&broken), ..Gathered::default() });
+        let output = Self { jobs, broken, gathered };
         let broken = Arc::clone(&output.broken);
         std::thread::Builder::new().name("stdout".to_owned()).spawn(move || write_queued(queue, &broken))?;
         Ok(output)
@@ -40,6 +65,19 @@ impl Output {
     /// Writes from a thread that may wait for the client to read.
     pub(super) fn write_blocking(&self, frames: &[u8]) {
         write(frames, &self.broken);
+    }
+
+    /// Writes the answer of a call: with others, if a thread that may block is at it, else through the queue.
+    pub(super) async fn answer(&self, reply: &[u8], call: TaskTrackerToken) {
+        if inline::flush_later(&self.gathered) {
+            let mut gathered = self.gathered.frames.lock().unwrap_or_else(PoisonError::into_inner);
+            end_line(&mut gathered.0, reply);
+            gathered.1.push(call);
+            return;
+        }
+        let mut frame = Vec::with_capacity(reply.len() + 1);
+        end_line(&mut frame, reply);
+        self.send(frame).await;
     }
 
     /// Writes from a task.

@@ -3,7 +3,6 @@
 use std::{
     io::Read,
     sync::{Arc, atomic::Ordering},
-    task::{Poll, Waker},
 };
 
 use tokio::sync::mpsc;
@@ -18,6 +17,7 @@ use super::{
     Connection, end_line,
     lines::Lines,
 };
+use crate::inline::{self, Task};
 
 pub(super) struct Reader {
     connection: Arc<Connection>,
@@ -57,20 +57,22 @@ impl Reader {
                 Err(_) => break,
             };
             lines.push(chunk.get(..read).unwrap_or_default());
-            while let Some(line) = lines.next() {
-                match line {
-                    Ok(line) => self.line(&line, &mut replies),
-                    Err(too_long) => end_line(&mut replies, &too_long),
+            inline::batch(|| {
+                while let Some(line) = lines.next() {
+                    match line {
+                        Ok(line) => self.line(&line, &mut replies),
+                        Err(too_long) => end_line(&mut replies, &too_long),
+                    }
                 }
-            }
-            self.connection.output.write_blocking(&replies);
+                self.connection.output.write_blocking(&replies);
+            });
             replies.clear();
             if self.connection.output.is_broken() {
                 break;
             }
         }
         if let Some(line) = lines.rest() {
-            self.line(&line, &mut replies);
+            inline::batch(|| self.line(&line, &mut replies));
             self.connection.output.write_blocking(&replies);
         }
     }
@@ -91,7 +93,7 @@ impl Reader {
                 self.notice(line);
             }
             Frame::Request { id, opens, elsewhere } => {
-                if !elsewhere.is_some_and(|request| self.elsewhere(&id, &request, replies)) {
+                if !elsewhere.is_some_and(|request| self.elsewhere(&id, &request)) {
                     self.request(&id, opens, line, replies);
                 }
             }
@@ -135,15 +137,15 @@ impl Reader {
                     let Connection { gateway, session, .. } = connection.as_ref();
                     call::run(gateway, session, endpoint, arguments, client, &id, self_contained).await
                 };
-                self.start_work(work, replies);
+                self.start_work(work);
             }
-            Admitted::UnknownTool => end_line(replies, &call::unknown_tool(tool_call)),
+            Admitted::UnknownTool => end_line(replies, &call::unknown_tool(&connection.gateway, tool_call)),
             Admitted::Call(..) | Admitted::Starts => self.request(&tool_call.id, opens, line, replies),
         }
     }
 
     /// Has another server answer a request, if there are any.
-    fn elsewhere(&self, id: &str, request: &Elsewhere<'_>, replies: &mut Vec<u8>) -> bool {
+    fn elsewhere(&self, id: &str, request: &Elsewhere<'_>) -> bool {
         let connection = &self.connection;
         if connection.gateway.upstreams().is_none() || !self.has_begun(request.era) {
             return false;
@@ -153,36 +155,25 @@ impl Reader {
         let (connection, id) = (Arc::clone(connection), id.to_owned());
         let work =
             async move { elsewhere::answer(&connection.gateway, &connection.session, &id, request).await };
-        self.start_work(work, replies);
+        self.start_work(work);
         true
     }
 
-    /// Takes the first step of a call here, where most calls also end, and leaves the rest to a task.
-    fn start_work(
-        &self,
-        work: impl Future<Output = Option<Vec<u8>>> + Send + 'static,
-        replies: &mut Vec<u8>,
-    ) {
-        let mut work = Box::pin(work);
-        match work.as_mut().poll(&mut std::task::Context::from_waker(Waker::noop())) {
-            Poll::Ready(Some(reply)) => end_line(replies, &reply),
-            Poll::Ready(None) => {}
-            Poll::Pending => {
-                let connection = Arc::clone(&self.connection);
-                let Ok(permit) = self.runtime.block_on(Arc::clone(&connection.waiting).acquire_owned())
-                else {
-                    return;
-                };
-                self.connection.tasks.spawn(async move {
-                    if let Some(reply) = work.await {
-                        let mut frame = Vec::new();
-                        end_line(&mut frame, &reply);
-                        connection.output.send(frame).await;
-                    }
-                    drop(permit);
-                });
+    /// Takes the first step of a call here, where most calls also end. The others go on when what they wait for is there.
+    fn start_work(&self, work: impl Future<Output = Option<Vec<u8>>> + Send + 'static) {
+        let connection = Arc::clone(&self.connection);
+        let waiting = Arc::clone(&connection.waiting);
+        let permit =
+            waiting.clone().try_acquire_owned().or_else(|_| self.runtime.block_on(waiting.acquire_owned()));
+        let Ok(permit) = permit else { return };
+        let token = connection.tasks.token();
+        let work = async move {
+            if let Some(reply) = work.await {
+                connection.output.answer(&reply, token).await;
             }
-        }
+            drop(permit);
+        };
+        Task::start(Box::pin(work), &self.runtime);
     }
 
     fn request(&mut self, id: &str, opens: Opens, line: &[u8], replies: &mut Vec<u8>) {

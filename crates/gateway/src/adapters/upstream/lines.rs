@@ -1,0 +1,106 @@
+//! Lines to a process, written by whoever has one, and never waited for.
+
+use std::{
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use tokio::{net::unix::pipe, runtime::Handle};
+
+use crate::inline::{self, Flush};
+
+/// The process's input.
+pub(super) struct Lines {
+    state: Mutex<State>,
+    runtime: Handle,
+    this: Weak<Self>,
+}
+
+struct State {
+    pipe: Option<Arc<pipe::Sender>>,
+    /// What is not written yet.
+    waiting: Vec<u8>,
+    /// Whether a task waits until the process reads again.
+    is_full: bool,
+}
+
+/// A process that reads nothing gets no more than this; more would only fill memory.
+const WAITING_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+impl Lines {
+    pub(super) fn new(pipe: pipe::Sender, runtime: Handle) -> Arc<Self> {
+        let state = State { pipe: Some(Arc::new(pipe)), waiting: Vec::new(), is_full: false };
+        Arc::new_cyclic(|this| Self { state: Mutex::new(state), runtime, this: Weak::clone(this) })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends one line. Nothing can be sent to a process that has closed its input or reads nothing.
+    pub(super) fn send(self: &Arc<Self>, frame: &[u8]) -> bool {
+        {
+            let mut state = self.state();
+            if state.pipe.is_none() || state.waiting.len() > WAITING_BYTES_MAX {
+                return false;
+            }
+            state.waiting.extend_from_slice(frame);
+            state.waiting.push(b'\n');
+            if state.is_full {
+                return true;
+            }
+        }
+        if !inline::flush_later(self) {
+            self.flush();
+        }
+        true
+    }
+
+    /// Closes the process's input, which tells it to end.
+    pub(super) fn close(&self) {
+        let mut state = self.state();
+        (state.pipe, state.waiting) = (None, Vec::new());
+    }
+
+    /// Writes what it takes; the rest is left to a task.
+    fn write(&self) -> Option<Arc<pipe::Sender>> {
+        let mut state = self.state();
+        let pipe = state.pipe.clone()?;
+        let mut written = 0;
+        while let Some(rest) = state.waiting.get(written..).filter(|rest| !rest.is_empty()) {
+            match pipe.try_write(rest) {
+                Ok(count) => written += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    state.waiting.drain(..written);
+                    state.is_full = true;
+                    return Some(pipe);
+                }
+                Err(_) => {
+                    (state.pipe, state.waiting) = (None, Vec::new());
+                    return None;
+                }
+            }
+        }
+        state.waiting.clear();
+        state.is_full = false;
+        None
+    }
+}
+
+impl Flush for Lines {
+    fn flush(&self) {
+        if self.state().is_full {
+            return;
+        }
+        let (Some(mut pipe), Some(lines)) = (self.write(), self.this.upgrade()) else { return };
+        self.runtime.spawn(async move {
+            while pipe.writable().await.is_ok() {
+                match lines.write() {
+                    Some(full) => pipe = full,
+                    None => return,
+                }
+            }
+            lines.close();
+        });
+    }
+}
