@@ -80,6 +80,21 @@ fn a_server_is_listed_and_called_in_every_way_a_client_comes() {
     }
 }
 
+/// What stands in `env` of a client's entry is meant for the server.
+#[test]
+fn the_server_gets_the_environment_that_its_client_set() {
+    let directory = data();
+    let script = server(directory.path(), "places");
+    let mut command = wrap(directory.path(), &["--", script.to_str().unwrap()]);
+    command.env("WORD", "set by the client");
+    let mut client = Client::over_stdio(StdioLink::start(command), INITIALIZE);
+    assert_eq!(client.read("get_place", json!({}))["data"]["word"], "set by the client");
+    let mut command = wrap(directory.path(), &["--env", "WORD=given here", "--", script.to_str().unwrap()]);
+    command.env("WORD", "set by the client");
+    let mut client = Client::over_stdio(StdioLink::start(command), INITIALIZE);
+    assert_eq!(client.read("get_place", json!({}))["data"]["word"], "given here");
+}
+
 #[test]
 fn the_server_introduces_itself_and_its_resources_keep_their_addresses() {
     let directory = data();

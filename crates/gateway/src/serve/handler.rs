@@ -66,6 +66,15 @@ impl Handler {
     }
 }
 
+/// What a client is told of an adapter whose operations are found by asking.
+fn overview(adapter: &str) -> String {
+    format!(
+        "MCP-AQL adapter '{adapter}': few tools, many operations. Ask {{ operation: \"introspect\", params: {{ query: \
+         \"operations\" }} }} for what there is, add \"search\" to find an operation by words and \"name\" for its \
+         parameters, then call it through the tool that its details name."
+    )
+}
+
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let surface = self.gateway.surface();

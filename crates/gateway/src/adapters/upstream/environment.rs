@@ -3,6 +3,8 @@
 //! Tokens of one upstream stand in our environment, and every other upstream would see them. What else a server needs is
 //! given to it in `env`.
 
+use crate::config;
+
 /// Variables that say where things are, in which language, and how the network is reached.
 const NAMES: [&str; 46] = [
     "ALL_PROXY",
@@ -73,9 +75,36 @@ const PREFIXES: [&str; 13] = [
 /// Settings of npm may hold the password of a registry, but without them its packages cannot be had.
 const NPM: &str = "NPM_CONFIG_";
 
+/// How much of our environment a process gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Inherits {
+    /// What programs need to run: our environment serves others as well.
+    Needed,
+    /// All that is not ours. Whoever starts `aqueduct wrap` sets its environment for the one server behind it.
+    Everything,
+}
+
+impl Inherits {
+    pub(super) fn of(settings: &config::Upstream) -> Self {
+        if settings.wrapped { Self::Everything } else { Self::Needed }
+    }
+
+    fn takes(self, name: &str) -> bool {
+        match self {
+            Self::Needed => is_inherited(name),
+            Self::Everything => !name.to_ascii_uppercase().starts_with(OURS),
+        }
+    }
+}
+
+/// What our own variables begin with.
+const OURS: &str = "AQUEDUCT_";
+
 /// The variables that a process inherits.
-pub(super) fn inherited() -> impl Iterator<Item = (std::ffi::OsString, std::ffi::OsString)> {
-    std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_inherited))
+pub(super) fn inherited(
+    inherits: Inherits,
+) -> impl Iterator<Item = (std::ffi::OsString, std::ffi::OsString)> {
+    std::env::vars_os().filter(move |(name, _)| name.to_str().is_some_and(|name| inherits.takes(name)))
 }
 
 fn is_inherited(name: &str) -> bool {
@@ -87,6 +116,17 @@ fn is_inherited(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wrapped_server_gets_what_its_client_set_but_nothing_of_ours() {
+        for name in ["PATH", "GITHUB_TOKEN", "MCP_MODE"] {
+            assert!(Inherits::Everything.takes(name), "{name}");
+        }
+        for name in ["AQUEDUCT_TOKEN", "aqueduct_data"] {
+            assert!(!Inherits::Everything.takes(name), "{name}");
+        }
+        assert!(!Inherits::Needed.takes("GITHUB_TOKEN"));
+    }
 
     #[test]
     fn a_process_inherits_what_it_needs_and_no_credentials() {

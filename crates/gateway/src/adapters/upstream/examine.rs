@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 
 use super::{
     catalogue::{self, Capture, Catalogues, Kept},
+    environment::Inherits,
     http::{HttpLink, NO_CONNECTION, NO_TOKEN},
     open::{self, Era, Identity},
     peer::{Failure, Inbox, Link, Peer},
@@ -86,7 +87,16 @@ pub async fn examine(settings: &config::Upstream, data: &Path) -> Result<Met, Ai
     let visit = Visit { settings, last: before.as_ref().map(|kept| kept.era), started: Instant::now() };
     let (capture, start) = match &settings.link {
         config::Link::Command { program, args, env, cwd } => {
-            visit.command(Program { path: program, args, env, cwd: cwd.as_deref() }).await?
+            let inherits = Inherits::of(settings);
+            let program = Program { path: program, args, env, cwd: cwd.as_deref(), inherits };
+            match visit.command(program).await {
+                // There are older servers that end when anything is asked before `initialize`.
+                Err(Ailment::Ended(_)) if visit.last.is_none() => {
+                    let again = Visit { last: Some(Era::Initialized), started: Instant::now(), ..visit };
+                    again.command(program).await?
+                }
+                other => other?,
+            }
         }
         config::Link::Http { url, headers, bearer } => visit.http(url, headers, bearer.as_ref()).await?,
     };

@@ -21,7 +21,7 @@ use tokio::{
 use tokio_util::task::TaskTracker;
 
 use super::{
-    environment,
+    environment::{self, Inherits},
     lines::Lines,
     peer::{Inbox, Link, Peer},
     veil::Veil,
@@ -84,6 +84,8 @@ pub(super) struct Program<'a> {
     pub(super) args: &'a [Secret],
     pub(super) env: &'a [(String, Secret)],
     pub(super) cwd: Option<&'a Path>,
+    /// Whether our environment was made for it alone.
+    pub(super) inherits: Inherits,
 }
 
 /// Starts the process and connects to it.
@@ -96,7 +98,7 @@ pub(super) fn start(
     prepared
         .args(program.args.iter().map(Secret::expose))
         .env_clear()
-        .envs(environment::inherited())
+        .envs(environment::inherited(program.inherits))
         .envs(program.env.iter().map(|(key, value)| (key, value.expose())))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

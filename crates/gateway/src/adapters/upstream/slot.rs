@@ -13,6 +13,7 @@ use arc_swap::ArcSwapOption;
 use tokio::sync::Notify;
 
 use super::{
+    environment::Inherits,
     http::HttpLink,
     open::{self, Era},
     peer::{Failure, Inbox, Link, Peer},
@@ -145,7 +146,8 @@ impl Slot {
         let last = *self.last_era.lock().unwrap_or_else(PoisonError::into_inner);
         let peer = match &self.settings.link {
             config::Link::Command { program, args, env, cwd } => {
-                let program = Program { path: program, args, env, cwd: cwd.as_deref() };
+                let inherits = Inherits::of(&self.settings);
+                let program = Program { path: program, args, env, cwd: cwd.as_deref(), inherits };
                 match self.start(program, last).await {
                     // There are older servers that end when anything is asked before `initialize`.
                     Err(NotOpened { ended: true, .. }) if last.is_none() => {
