@@ -95,6 +95,12 @@ impl Wiring {
         }
     }
 
+    /// Gives the tool an argument that is always the same.
+    pub(crate) fn fix(&mut self, original: &str, value: Value) {
+        self.fixed.insert(original.to_owned(), value);
+        self.is_plain = false;
+    }
+
     /// Whether arguments are the parameters as they are: nothing renamed, nothing fixed, no `input`.
     #[must_use]
     pub fn is_plain(&self) -> bool {

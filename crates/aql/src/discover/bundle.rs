@@ -268,7 +268,7 @@ fn source(capture: &Capture, strict: bool, secrets: &[&str]) -> Result<Source, E
     if capture.captured_at.parse::<jiff::Timestamp>().is_err() || !capture.captured_at.contains('T') {
         return Err(Error::NoTime(capture.captured_at.clone()));
     }
-    let server_url = redact::known_in_url(capture.reached.url()?, secrets);
+    let server_url = redact::known_in_url(capture.reached.url(&capture.name)?, secrets);
     if strict && matches!(capture.reached, Reached::Stdio { .. }) {
         return Err(Error::Strict);
     }

@@ -154,12 +154,13 @@ impl Reached {
     }
 
     /// The address without anything secret.
-    pub(super) fn url(&self) -> Result<String, Error> {
+    pub(super) fn url(&self, name: &str) -> Result<String, Error> {
         match self {
             Self::Http { url } => redact::url(url).ok_or_else(|| Error::Transport(redact::text(url))),
             Self::Stdio { command, .. } => {
                 let program = command.rsplit(['/', '\\']).next().unwrap_or_default();
-                let program = if program.is_empty() { "unknown" } else { program };
+                // A saved list does not tell.
+                let program = if program.is_empty() { name } else { program };
                 Ok(format!("stdio:{}", super::percent::encoded(program)))
             }
         }
@@ -207,7 +208,7 @@ mod tests {
         assert_eq!(Auth::named("none", None), Ok(Auth::None));
         for url in ["ws://x.example/mcp", "x.example", "", "file:///etc/passwd"] {
             let reached = Reached::Http { url: url.to_owned() };
-            assert!(matches!(reached.url(), Err(Error::Transport(_))), "{url}");
+            assert!(matches!(reached.url("x"), Err(Error::Transport(_))), "{url}");
         }
     }
 

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use super::{Adapter, Operation};
 use crate::{
     adopt::{self, Adopted, Severity, Taken},
@@ -46,7 +48,7 @@ pub fn adopt(
     // All names are given back before any is taken, so that two operations can swap theirs.
     made.iter().for_each(|operation| taken.release_operation(&operation.definition.name));
     let mut found = BTreeSet::new();
-    for mut operation in made {
+    for operation in made {
         let target = normalize::target(&operation);
         let same = |said: &&Operation| {
             said.target
@@ -54,21 +56,52 @@ pub fn adopt(
                 .is_some_and(|given| given.tool == target.tool && given.fixed().eq(target.fixed()))
         };
         let Some(said) = adapter.operations.iter().find(same) else { continue };
-        if !found.insert(&said.name) {
-            continue;
+        if found.insert(&said.name) {
+            let tool = wanted.iter().find(|tool| tool.name == operation.tool);
+            let mut follow = Follow { said, tool, types: &mut adopted.types, taken, notes: &mut notes };
+            adopted.operations.push(follow.operation(operation, options.prefix));
         }
-        let tool = wanted.iter().find(|tool| tool.name == operation.tool);
-        let mut follow = Follow { said, tool, types: &mut adopted.types, taken, notes: &mut notes };
-        follow.params(&mut operation);
-        follow.rest(&mut operation, options.prefix);
-        adopted.operations.push(operation);
     }
     for said in adapter.operations.iter().filter(|said| !found.contains(&said.name)) {
+        let tool =
+            wanted.iter().find(|tool| said.target.as_ref().is_some_and(|target| target.tool == tool.name));
+        let made = tool.and_then(|tool| fixed(said, tool, &options, taken));
+        if let Some((operation, types)) = made {
+            adopted.types.extend(types);
+            let mut follow = Follow { said, tool, types: &mut adopted.types, taken, notes: &mut notes };
+            adopted.operations.push(follow.operation(operation, options.prefix));
+            continue;
+        }
         let tool = said.target.as_ref().map(|target| target.tool.clone()).unwrap_or_default();
         let message = format!("the server has nothing for '{}' ({})", said.name, said.maps_to);
         notes.push(Warning { tool: Some(tool), ..Warning::new("NOT_LISTED", Severity::Warning, message) });
     }
     Applied { adopted, notes }
+}
+
+/// An operation with arguments that only the file fixes: its tool is not split by them, or no longer.
+fn fixed(
+    said: &Operation,
+    tool: &ListedTool,
+    options: &adopt::Options<'_>,
+    taken: &mut Taken,
+) -> Option<(adopt::Operation, Vec<define::Type>)> {
+    let given = Override { category: Some(said.category), danger: Some(danger(said)) };
+    let overrides = Overrides([(tool.name.clone(), given)].into_iter().collect());
+    let alone = adopt::Options { overrides: &overrides, ..*options };
+    let mut adopted = adopt::adopt(std::slice::from_ref(tool), &alone, taken);
+    let mut operation = adopted.operations.pop()?;
+    taken.release_operation(&operation.definition.name);
+    for (name, value) in said.target.iter().flat_map(|target| target.fixed()) {
+        let place = operation.params.iter().position(|param| param.original_name == name)?;
+        let param = operation.params.remove(place);
+        operation.definition.params.retain(|known| known.name != param.definition.name);
+        let text = || Value::from(value);
+        let is_text = normalize::json_type(&param.definition).split(" | ").any(|kind| kind == "string");
+        let value = if is_text { text() } else { serde_json::from_str(value).unwrap_or_else(|_| text()) };
+        operation.wiring.fix(name, value);
+    }
+    Some((operation, adopted.types))
 }
 
 /// The tools that the file speaks of, and what it says of their categories and danger.
@@ -141,6 +174,12 @@ struct Follow<'f, 'a> {
 }
 
 impl Follow<'_, '_> {
+    fn operation(&mut self, mut operation: adopt::Operation, prefix: &str) -> adopt::Operation {
+        self.params(&mut operation);
+        self.rest(&mut operation, prefix);
+        operation
+    }
+
     fn note(&mut self, field: Option<&str>, severity: Severity, message: String) {
         let tool = self.tool.map(|tool| tool.name.clone());
         let field = field.map(str::to_owned);

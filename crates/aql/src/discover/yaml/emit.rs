@@ -26,7 +26,9 @@ fn after_indent(out: &mut String, depth: usize, key: &str, value: &Value) {
     match value {
         Value::Object(table) if !table.is_empty() => {
             out.push('\n');
-            for (key, value) in ordered(table) {
+            // The keys of parameters are names of somebody else's, so none comes before another.
+            let entries = if key == "params" { by_name(table) } else { ordered(table) };
+            for (key, value) in entries {
                 entry(out, depth + 1, key, value);
             }
         }
@@ -66,10 +68,10 @@ fn item(out: &mut String, depth: usize, value: &Value) {
 const ORDER: [&str; 17] = [
     "name",
     "maps_to",
-    "description",
-    "danger_level",
     "type",
     "required",
+    "description",
+    "danger_level",
     "base_url",
     "transport",
     "protocol",
@@ -82,6 +84,12 @@ const ORDER: [&str; 17] = [
     "delete",
     "execute",
 ];
+
+fn by_name(table: &serde_json::Map<String, Value>) -> Vec<(&str, &Value)> {
+    let mut entries: Vec<(&str, &Value)> = table.iter().map(|(key, value)| (key.as_str(), value)).collect();
+    entries.sort_by_key(|(key, _)| *key);
+    entries
+}
 
 fn ordered(table: &serde_json::Map<String, Value>) -> Vec<(&str, &Value)> {
     let mut entries: Vec<(&str, &Value)> = table.iter().map(|(key, value)| (key.as_str(), value)).collect();

@@ -204,3 +204,32 @@ fn names_that_are_taken_get_a_number() {
         super::super::adopt(&adapter, &listed_tools(tools()), &options(&overrides, ""), &mut taken);
     assert_eq!(named(&followed.adopted, "get_user_2").tool, "get_user");
 }
+
+/// A file may fix arguments that no tool is split by.
+#[test]
+fn arguments_can_be_fixed_by_hand() {
+    let text =
+        markdown(&built("")).replace("tools/call get_user\"", "tools/call get_user?kind=a&perPage=5\"");
+    let text = text.replacen("        kind:\n", "        kind_2:\n", 1).replacen(
+        "        per_page:\n",
+        "        per_page_2:\n",
+        1,
+    );
+    let adapter = read(&text, None).unwrap().adapter;
+    let followed = applied(&adapter, tools(), "");
+    let user = named(&followed.adopted, "get_user");
+    let params = json!({"user_name": "x"}).as_object().unwrap().clone();
+    assert_eq!(
+        Value::Object(user.wiring.arguments(params)),
+        json!({"userName": "x", "kind": "a", "perPage": 5})
+    );
+    let names: Vec<&str> = user.definition.params.iter().map(|param| param.name.as_str()).collect();
+    assert_eq!(names, ["user_name", "since"]);
+    let mut told: Vec<&str> = followed.notes.iter().filter_map(|note| note.field.as_deref()).collect();
+    told.sort_unstable();
+    assert_eq!(told, ["kind_2", "per_page_2"]);
+    registry(followed.adopted);
+    let text = text.replace("kind=a", "nothing=a");
+    let followed = applied(&read(&text, None).unwrap().adapter, tools(), "");
+    assert!(followed.notes.iter().any(|note| note.code == "NOT_LISTED"));
+}
