@@ -89,16 +89,10 @@ impl ServerHandler for Handler {
         }
         let mut info = ServerConfig::new(capabilities);
         info.server_info = Implementation::new("aqueduct", env!("CARGO_PKG_VERSION"));
-        let few = || {
-            format!(
-                "MCP-AQL adapter '{}': few tools, many operations. Ask {{ operation: \"introspect\", params: {{ query: \
-             \"operations\" }} }} for what there is, add \"search\" to find an operation by words and \"name\" for its \
-             parameters, then call it through the tool that its details name.",
-                surface.registry().adapter()
-            )
+        let mut instructions = match surface.registry().mode() {
+            Mode::Discrete => DISCRETE.to_owned(),
+            _ => overview(surface.registry().adapter()),
         };
-        let discrete = surface.registry().mode() == Mode::Discrete;
-        let mut instructions = if discrete { DISCRETE.to_owned() } else { few() };
         if let Some(introduction) = &surface.introduction {
             instructions.push_str("\n\n");
             instructions.push_str(introduction);
