@@ -15,6 +15,7 @@ fn a_token_comes_from_the_environment() {
         let remote = Remote::start(&place, "one", &["--era", era, "--bearer", wanted.to_str().unwrap()]);
         let place = place.http("one", &remote.url, "bearer_env = \"ONE_TOKEN\"");
         let mut client = place.setup().env("ONE_TOKEN", "token-in-env").connect(CLIENTS[0]);
+        place.wait_for(&mut client, &["one"]);
         echoes(&mut client, "one");
         // It is the server's to refuse it.
         fs::write(&wanted, "another").unwrap();
@@ -73,7 +74,9 @@ fn a_process_sees_its_own_environment_and_not_that_of_others() {
         .env("REMOTE_TOKEN", "token-of-remote")
         .env("AQUEDUCT_ANYTHING", "ours")
         .env("LANG", "C.UTF-8");
-    let seen = answered(&mut setup.connect(CLIENTS[0]), "one_environment", json!({}));
+    let mut client = setup.connect(CLIENTS[0]);
+    place.wait_for(&mut client, &["one"]);
+    let seen = answered(&mut client, "one_environment", json!({}));
     let variables = &seen["variables"];
     assert_eq!(seen["cwd"], json!(place.path().join("work").canonicalize().unwrap()));
     assert_eq!((&variables["MY_KEY"], &variables["PLAIN"]), (&json!("key-of-one"), &json!("a b")));

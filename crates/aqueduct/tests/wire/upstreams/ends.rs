@@ -60,6 +60,7 @@ fn a_stop_of_the_gateway_ends_all_servers_and_what_they_started() {
             );
             let place = Place { config: format!("{}{deaf}", place.config), ..place };
             let mut client = place.connect(wire);
+            place.wait_for(&mut client, &["deaf"]);
             let mut all = Vec::new();
             for server in ["mild", "stubborn", "deaf"] {
                 all.extend(family(&mut client, &place, server));

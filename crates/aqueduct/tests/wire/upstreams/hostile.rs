@@ -123,7 +123,8 @@ fn a_list_that_never_ends_is_given_up() {
             &[],
             "",
         );
-        let mut client = place.client();
+        let mut client = place.setup().connect(super::CLIENTS[0]);
+        place.wait_for(&mut client, &["well"]);
         echoes(&mut client, "well");
         let names = operations(&mut client);
         assert!(!names.iter().any(|name| name.contains("tool_")), "{kind}: {names:?}");
@@ -185,12 +186,12 @@ fn a_damaged_catalogue_is_asked_for_again() {
     let file = place.path().join("data/upstreams/one.json");
     for damage in ["", "{", "[]", "{\"form\": 1}", "{\"form\": 99}", "\u{feff}null"] {
         std::fs::write(&file, damage).unwrap();
-        let mut client = place.client();
+        let mut client = place.setup().connect(super::CLIENTS[0]);
         echoes(&mut client, "one");
         wait_until("it is kept again", || place.catalogue("one").filter(|kept| kept["tools"].is_array()));
     }
     std::fs::write(&file, b"\xff\xfe").unwrap();
-    echoes(&mut place.client(), "one");
+    echoes(&mut place.setup().connect(super::CLIENTS[0]), "one");
 }
 
 /// Nothing of it is a place to write to for others.

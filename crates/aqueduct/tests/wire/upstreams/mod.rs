@@ -65,11 +65,12 @@ pub(crate) fn runs(pid: u64) -> bool {
 pub(crate) struct Place {
     directory: tempfile::TempDir,
     config: String,
+    names: Vec<String>,
 }
 
 impl Place {
     pub(crate) fn new() -> Self {
-        Self { directory: data(), config: String::new() }
+        Self { directory: data(), config: String::new(), names: Vec::new() }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -91,6 +92,7 @@ impl Place {
 
     /// The same with another program.
     pub(crate) fn program(mut self, name: &str, program: &Path, flags: &[&str], more: &str) -> Self {
+        self.names.push(name.to_owned());
         let state = self.state(name);
         let mut args = vec!["--state", state.to_str().unwrap()];
         args.extend_from_slice(flags);
@@ -104,6 +106,7 @@ impl Place {
 
     /// An upstream that runs already.
     pub(crate) fn http(mut self, name: &str, url: &str, more: &str) -> Self {
+        self.names.push(name.to_owned());
         self.config.push_str(&format!("[upstream.{name}]\nurl = {}\n{more}\n", json!(url)));
         self
     }
@@ -119,8 +122,25 @@ impl Place {
         Setup::new(self.path()).arguments(&["--mode", "single"]).config(&self.config)
     }
 
+    /// A client of a gateway that knows all its servers, however long they took to start.
     pub(crate) fn connect(&self, wire: Wire) -> Client {
-        self.setup().connect(wire)
+        let mut client = self.setup().connect(wire);
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        self.wait_for(&mut client, &names);
+        client
+    }
+
+    /// Waits until the operations of these servers are there. One that was kept and is not published is waited for in
+    /// vain.
+    pub(crate) fn wait_for(&self, client: &mut Client, names: &[&str]) {
+        for name in names {
+            wait_until(&format!("the catalogue of {name}"), || self.catalogue(name));
+        }
+        wait_until(&format!("the operations of {names:?}"), || {
+            let known = operations(client);
+            let is_known = |name: &&str| known.iter().any(|known| known.starts_with(&format!("{name}_")));
+            names.iter().all(is_known).then_some(())
+        });
     }
 
     pub(crate) fn client(&self) -> Client {
@@ -165,10 +185,8 @@ impl Place {
 
     /// Starts a gateway once, so that everything is known from then on.
     pub(crate) fn learn(&self, names: &[&str]) {
-        let _client = self.client();
-        for name in names {
-            wait_until(&format!("the catalogue of {name}"), || self.catalogue(name));
-        }
+        let mut client = self.setup().connect(CLIENTS[0]);
+        self.wait_for(&mut client, names);
     }
 }
 

@@ -86,6 +86,7 @@ fn secrets_are_neither_in_answers_nor_in_logs_nor_in_what_is_kept() {
             setup = setup.env(name, secret);
         }
         let mut client = setup.connect(wire);
+        place.wait_for(&mut client, &["process", "remote"]);
         echoes(&mut client, "process");
         echoes(&mut client, "remote");
         wait_until("both are kept", || Some((place.catalogue("process")?, place.catalogue("remote")?)));

@@ -58,6 +58,15 @@ fn what_a_server_offers_is_known_before_it_is_started() {
     }
 }
 
+/// Nobody has to wait by himself until a server that is new has said what it offers.
+#[test]
+fn a_call_waits_for_a_server_that_is_asked_for_the_first_time() {
+    for wire in CLIENTS {
+        let place = Place::new().stdio("one", &["--slow-start", "500"], "");
+        echoes(&mut place.setup().connect(wire), "one");
+    }
+}
+
 #[test]
 fn a_server_is_started_by_its_first_call_and_once_for_many() {
     let place = Place::new().stdio("one", &["--slow-start", "300"], "").stdio("other", &[], "");
@@ -90,7 +99,7 @@ fn a_server_that_fails_to_start_is_left_alone_for_a_while() {
         assert_eq!(error["code"], "INTERNAL_UNAVAILABLE", "{error}");
         let why = error["details"]["upstream_error"]["message"].as_str().unwrap();
         assert!(why.contains("exit code 4") && why.contains("no licence"), "{error}");
-        waits.extend(error["details"].get("retry_after").cloned());
+        waits.extend(error["details"].get("retry_after_seconds").cloned());
     }
     assert!(waits.iter().all(|seconds| (1..=60).contains(&seconds.as_u64().unwrap())), "{waits:?}");
     let starts = place.starts("one").len();
@@ -166,8 +175,9 @@ fn a_server_that_hangs_delays_nobody_else() {
             .stdio("unlisted", &["--silent", "tools/list"], patient)
             .program("absent", Path::new("/nowhere/at-all"), &[], patient)
             .stdio("well", &[], "");
-        let mut client = place.connect(wire);
+        let mut client = place.setup().connect(wire);
         assert_eq!(client.tool_names(), ["mcp_aql"], "{wire:?}");
+        place.wait_for(&mut client, &["well"]);
         echoes(&mut client, "well");
         let names = operations(&mut client);
         assert!(names.contains(&"well_echo".to_owned()), "{names:?}");
@@ -188,7 +198,8 @@ fn news_of_one_server_do_not_wait_for_another() {
             "start_timeout_seconds = 3600",
         )
         .stdio("well", &[], "definitions = \"follow\"");
-    let mut client = place.client();
+    let mut client = place.setup().connect(CLIENTS[0]);
+    place.wait_for(&mut client, &["well"]);
     echoes(&mut client, "well");
     place.define("well", &json!({"novelty": {}}));
     answered(&mut client, "well_announce", json!({}));

@@ -174,7 +174,7 @@ pub(super) fn of_opening(place: Place<'_>, trouble: &Trouble) -> Error {
                 &trouble.why,
                 &format!("It is tried again in {seconds} s; 'aqueduct doctor' says what is wrong."),
             );
-            error.with("retry_after", seconds)
+            error.with("retry_after_seconds", seconds)
         }
         None => unreachable(place, &trouble.why, "'aqueduct doctor' says what is wrong."),
     }
