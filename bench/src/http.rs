@@ -1,10 +1,6 @@
 //! An echo operation of ours over HTTP beside the echo tool of a bare rmcp server: same protocol, same load.
 
-use std::{
-    net::{SocketAddr, TcpListener},
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::{net::SocketAddr, path::Path};
 
 use aql::{category::Category, define::Operation};
 use gateway::{adapters::Operations, library::Server};
@@ -13,7 +9,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Result, process,
+    Result,
+    floor::{self, Reading},
+    process,
     report::{Report, Target, median},
 };
 
@@ -21,8 +19,6 @@ const SECTION: &str = "HTTP echo beside bare rmcp, concurrency 16";
 const CONCURRENCY: usize = 16;
 const WARM_CALLS: usize = 4_000;
 const CALLS: usize = 40_000;
-/// What the yardstick's load generator counts processor time in.
-const TICK_MICROSECONDS: f64 = 10_000.0;
 
 #[derive(Deserialize, JsonSchema)]
 struct Echo {
@@ -54,16 +50,8 @@ const MODES: [Mode; 2] = [
     Mode { what: "2025-11-25, session", protocol: "2025-11-25", floor: "stateful" },
 ];
 
-/// One run of one server.
-struct Reading {
-    calls_a_second: f64,
-    microseconds_a_call: f64,
-    /// Processor time that others used meanwhile, as a share of all.
-    foreign: f64,
-}
-
 pub(crate) fn measure(report: &mut Report, rounds: usize) -> Result<()> {
-    let Some(floor) = build_floor()? else {
+    let Some(floor) = floor::build(&["lg", "rmcp_echo"])? else {
         report.note("HTTP: not measured, because the yardsticks (../shared/floor) are not there.");
         return Ok(());
     };
@@ -72,8 +60,8 @@ pub(crate) fn measure(report: &mut Report, rounds: usize) -> Result<()> {
     let mut readings: Vec<[Vec<Reading>; 2]> = MODES.iter().map(|_| Default::default()).collect();
     for _ in 0..rounds.max(1) {
         for (mode, [of_ours, of_floor]) in MODES.iter().zip(&mut readings) {
-            of_ours.push(load(&floor, &our_spec(&ours, mode)?)?);
-            of_floor.push(load(&floor, &floor_spec(&floor, mode)?)?);
+            of_ours.push(floor::load(&floor, &our_spec(&ours, mode)?)?);
+            of_floor.push(floor::load(&floor, &floor_spec(&floor, mode)?)?);
         }
     }
     for (mode, [ours, floor]) in MODES.iter().zip(&readings) {
@@ -101,30 +89,8 @@ fn add(report: &mut Report, mode: &Mode, ours: &[Reading], floor: &[Reading]) {
     report.add(SECTION, format!("{what}: processor time to bare rmcp"), ratio, "times", Target::AtMost(0.6));
 }
 
-/// Builds a copy of the yardsticks, if they are there; they are not ours and their folder may be read-only.
-fn build_floor() -> Result<Option<PathBuf>> {
-    let source = process::repository().join("../shared/floor");
-    if !source.join("Cargo.toml").is_file() {
-        return Ok(None);
-    }
-    let copy = std::env::temp_dir().join("aqueduct-bench-floor");
-    std::fs::create_dir_all(copy.join("src/bin"))?;
-    let mut files = vec![PathBuf::from("Cargo.toml")];
-    for entry in std::fs::read_dir(source.join("src/bin"))? {
-        files.push(Path::new("src/bin").join(entry?.file_name()));
-    }
-    for file in files {
-        let text = std::fs::read(source.join(&file))?;
-        if std::fs::read(copy.join(&file)).ok().as_ref() != Some(&text) {
-            std::fs::write(copy.join(&file), text)?;
-        }
-    }
-    let programs = ["--bin", "lg", "--bin", "rmcp_echo"];
-    process::build(&copy, &copy.join("target"), &programs).map(Some)
-}
-
 fn our_spec(program: &Path, mode: &Mode) -> Result<Value> {
-    let address = free_address()?;
+    let address = floor::free_address()?;
     let mut spec = spec(mode, address, vec![json!(program), json!("echo"), json!(address.to_string())]);
     if let Value::Object(spec) = &mut spec {
         spec.insert("tool".to_owned(), json!("mcp_aql_read"));
@@ -137,7 +103,7 @@ fn our_spec(program: &Path, mode: &Mode) -> Result<Value> {
 }
 
 fn floor_spec(floor: &Path, mode: &Mode) -> Result<Value> {
-    let address = free_address()?;
+    let address = floor::free_address()?;
     let port = address.port().to_string();
     let command = vec![json!(floor.join("rmcp_echo")), json!("http"), json!(port), json!(mode.floor)];
     Ok(spec(mode, address, command))
@@ -148,26 +114,5 @@ fn spec(mode: &Mode, address: SocketAddr, command: Vec<Value>) -> Value {
         "name": "aqueduct-bench", "transport": "http", "cmd": command, "url": format!("http://{address}/mcp"),
         "tool": "echo", "args": {"message": "{MSG}"}, "proto": mode.protocol, "settle_s": 0.2,
         "phases": [{"c": CONCURRENCY, "n": WARM_CALLS}, {"c": CONCURRENCY, "n": CALLS}],
-    })
-}
-
-/// An address that was free a moment ago.
-fn free_address() -> Result<SocketAddr> {
-    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
-}
-
-fn load(floor: &Path, spec: &Value) -> Result<Reading> {
-    let output = Command::new(floor.join("lg")).arg(spec.to_string()).output()?;
-    let result: Value = serde_json::from_slice(&output.stdout)?;
-    let phase = result.pointer("/phases/1").ok_or_else(|| format!("the load generator failed: {result}"))?;
-    let number = |key: &str| phase.get(key).and_then(Value::as_f64).unwrap_or(f64::NAN);
-    if number("err") != 0.0 {
-        return Err(format!("some calls failed: {phase}").into());
-    }
-    let cores = std::thread::available_parallelism()?.get() as f64;
-    Ok(Reading {
-        calls_a_second: number("rps"),
-        microseconds_a_call: number("gw_ticks") * TICK_MICROSECONDS / number("n"),
-        foreign: number("foreign_ticks") * TICK_MICROSECONDS / 1e6 / (number("secs") * cores),
     })
 }

@@ -4,6 +4,9 @@
 //! instruction counts, which `bench/instructions` compares with `bench/budget.tsv`.
 
 mod captured;
+mod client;
+mod floor;
+mod gateway;
 mod http;
 mod pipeline;
 mod process;
@@ -13,8 +16,9 @@ mod scenario;
 mod start;
 mod subject;
 mod tokens;
+mod upstream;
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
@@ -47,6 +51,8 @@ enum Command {
         #[arg(long, default_value_t = 5)]
         rounds: usize,
     },
+    /// Other servers' tools through Aqueduct, beside a bare gateway on rmcp and other gateways
+    Gateway(gateway::Options),
     /// What tool lists and introspection cost a model, in o200k tokens
     Tokens,
     /// Queries over a million entities on disk and over a list in memory
@@ -63,6 +69,28 @@ enum Command {
     /// Serves the echo operation, to be measured from outside
     #[command(hide = true)]
     Echo { address: std::net::SocketAddr },
+    /// Serves tools on standard input, to stand behind a gateway
+    #[command(hide = true)]
+    Upstream { further: Option<PathBuf> },
+    /// Calls through the whole program a fixed number of times; without a scenario, names them all
+    #[command(hide = true)]
+    Drive {
+        /// The yardstick to drive instead of ours
+        #[arg(long)]
+        rmcp_gw: Option<PathBuf>,
+        scenario: Option<String>,
+        count: Option<usize>,
+        /// The counter and its options
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        before: Vec<String>,
+    },
+}
+
+impl Command {
+    /// Whether there is a report for people at the end.
+    fn reports(&self) -> bool {
+        !matches!(self, Self::Calls { .. } | Self::Echo { .. } | Self::Upstream { .. } | Self::Drive { .. })
+    }
 }
 
 const ROUNDS: usize = 5;
@@ -72,7 +100,7 @@ fn main() -> ExitCode {
     let mut report = Report::default();
     match run(&cli.command, &mut report) {
         Ok(()) => {
-            if !matches!(cli.command, Command::Calls { .. } | Command::Echo { .. }) {
+            if cli.command.reports() {
                 report.print(cli.json);
             }
             ExitCode::SUCCESS
@@ -93,11 +121,13 @@ fn run(command: &Command, report: &mut Report) -> Result<()> {
             tokens::measure(report)?;
             query::measure(report, query::ENTITIES)?;
             start::measure(report)?;
-            http::measure(report, ROUNDS)
+            http::measure(report, ROUNDS)?;
+            gateway::measure(report, gateway::Options::default())
         }
         Command::Pipeline => pipeline::measure(report),
         Command::Introspect => pipeline::measure_introspection(report),
         Command::Http { rounds } => http::measure(report, *rounds),
+        Command::Gateway(options) => gateway::measure(report, *options),
         Command::Tokens => tokens::measure(report),
         Command::Query { entities } => query::measure(report, *entities),
         Command::Start => start::measure(report),
@@ -107,5 +137,13 @@ fn run(command: &Command, report: &mut Report) -> Result<()> {
             Ok(())
         }
         Command::Echo { address } => http::echo(*address),
+        Command::Upstream { further } => upstream::serve(further.as_deref()),
+        Command::Drive { scenario: Some(name), count, rmcp_gw, before } => {
+            gateway::drive(name, count.unwrap_or_default(), rmcp_gw.clone(), before)
+        }
+        Command::Drive { scenario: None, .. } => {
+            gateway::print_names();
+            Ok(())
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command},
     sync::OnceLock,
+    time::Duration,
 };
 
 use crate::Result;
@@ -31,6 +32,18 @@ pub(crate) fn build(directory: &Path, target: &Path, arguments: &[&str]) -> Resu
         return Err(format!("building {} failed", arguments.join(" ")).into());
     }
     Ok(target.join("release"))
+}
+
+/// Waits for what is measured; there is nothing else to do meanwhile.
+#[expect(clippy::disallowed_methods, reason = "a benchmark has one thread, and nobody shuts it down")]
+pub(crate) fn pause(time: Duration) {
+    std::thread::sleep(time);
+}
+
+/// Asks a process to end.
+pub(crate) fn terminate(process: u32) -> Result<()> {
+    let status = Command::new("sh").args(["-c", "kill -TERM \"$0\""]).arg(process.to_string()).status()?;
+    if status.success() { Ok(()) } else { Err("the server could not be asked to end".into()) }
 }
 
 /// A program that is stopped when it is no longer needed.

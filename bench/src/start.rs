@@ -58,7 +58,7 @@ pub(crate) fn measure(report: &mut Report) -> Result<()> {
 }
 
 /// The program beside this one, built now so that it is of the same state.
-fn program() -> Result<PathBuf> {
+pub(crate) fn program() -> Result<PathBuf> {
     let this = process::this()?;
     let target = this.parent().and_then(Path::parent).ok_or("this program stands in no target directory")?;
     Ok(process::build(process::repository(), target, &["-p", "aqueduct", "-p", "bench"])?.join("aqueduct"))
