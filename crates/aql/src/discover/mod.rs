@@ -14,6 +14,7 @@ pub mod adapter;
 pub mod bundle;
 pub mod capture;
 pub mod diff;
+mod make;
 mod normalize;
 mod percent;
 pub mod probe;
@@ -24,8 +25,9 @@ mod tools;
 mod yaml;
 
 pub use self::{
-    bundle::{Bundle, Options, bundle},
+    bundle::Bundle,
     capture::{Auth, Capture, Error, Identity, Reached},
+    make::{Options, bundle},
 };
 
 #[cfg(test)]

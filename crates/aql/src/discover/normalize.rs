@@ -3,9 +3,8 @@
 use serde_json::{Map, Number, Value};
 
 use super::{
-    bundle::{
-        Confidence, InferenceSources, Operation, OperationProvenance, Options, Param, Returns, Rules, Warning,
-    },
+    bundle::{Confidence, InferenceSources, Operation, OperationProvenance, Param, Returns, Rules, Warning},
+    make::Options,
     source_path,
     target::{self, Target},
 };

@@ -1,7 +1,7 @@
 //! Adapter files: Markdown with YAML front matter, which people review and a gateway serves.
 //!
-//! [`build`](build::build) makes one from a bundle and the operator's [`Overrides`](overrides::Overrides);
-//! [`read`](read::read) checks one and tells every mistake with its line; [`adopt`](apply::adopt) makes a server's tools
+//! [`build`](build::build) makes one from a bundle and the operator's [`Overrides`];
+//! [`read`](read::read) checks one and tells every mistake with its line; [`adopt`] makes a server's tools
 //! into the operations that the file describes. What the form has no place for (provenance, warnings, reasons) stands in
 //! files beside it.
 
