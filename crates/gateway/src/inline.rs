@@ -6,6 +6,7 @@
 
 use std::{
     cell::RefCell,
+    panic::AssertUnwindSafe,
     pin::Pin,
     sync::{
         Arc, Mutex, PoisonError,
@@ -46,6 +47,8 @@ pub(crate) fn batch<R>(work: impl FnOnce() -> R) -> R {
 }
 
 fn finish() {
+    // However a call ends, the thread has others to read for.
+    let run = |task: Arc<Task>| drop(std::panic::catch_unwind(AssertUnwindSafe(|| task.run())));
     loop {
         let ready = BATCH.with_borrow_mut(|batch| {
             batch.as_mut().map(|batch| std::mem::take(&mut batch.ready)).unwrap_or_default()
@@ -53,7 +56,7 @@ fn finish() {
         if ready.is_empty() {
             break;
         }
-        ready.into_iter().for_each(Task::run);
+        ready.into_iter().for_each(run);
     }
     let writers = BATCH.with_borrow_mut(Option::take).map(|batch| batch.writers).unwrap_or_default();
     writers.iter().for_each(|writer| writer.flush());
@@ -94,7 +97,7 @@ impl Task {
 
     fn run(self: Arc<Self>) {
         loop {
-            self.state.store(RUNNING, Ordering::Release);
+            self.state.swap(RUNNING, Ordering::AcqRel);
             {
                 let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
                 let Some(under_way) = work.as_mut() else { return };

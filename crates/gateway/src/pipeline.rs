@@ -96,6 +96,23 @@ impl Gateway {
         self.settled.send_replace(true);
     }
 
+    /// Whether a call is answered by the registry or by another server.
+    fn is_elsewhere(&self, arguments: &Map<String, Value>) -> bool {
+        let Some(name) = arguments.get("operation").and_then(Value::as_str) else { return false };
+        let surface = self.surface.load();
+        let registry = &surface.registry;
+        let foreign = || registry.get(registry.id(name)?)?.server();
+        name == INTROSPECT || foreign().is_some()
+    }
+
+    /// Counts a request that is no operation among the calls of its principal.
+    pub(crate) fn admit_request(&self, session: &Session) -> Result<(), Error> {
+        match self.surface.load().registry.calls_per_minute() {
+            Some(per_minute) => self.rates.admit(session.principal(), per_minute, (self.clock)()),
+            None => Ok(()),
+        }
+    }
+
     /// Waits for operations that are still being asked for, if the call may need one of them.
     async fn settling(&self, arguments: &Map<String, Value>) {
         if *self.settled.borrow() {
@@ -148,11 +165,16 @@ impl Gateway {
         caller: impl Into<Caller>,
     ) -> Answer {
         let caller = caller.into();
-        let Ok(_permit) = self.permits.acquire().await else {
-            return Answer::failure(
-                Error::new(Code::Unavailable, "The server is stopping"),
-                Some(session.id()),
-            );
+        // Servers behind us have limits of their own; what waits for one of them is not to keep others waiting.
+        let _permit = match self.is_elsewhere(&arguments) {
+            true => None,
+            false => match self.permits.acquire().await {
+                Ok(permit) => Some(permit),
+                Err(_) => {
+                    let error = Error::new(Code::Unavailable, "The server is stopping");
+                    return Answer::failure(error, Some(session.id()));
+                }
+            },
         };
         self.settling(&arguments).await;
         let surface = self.surface.load_full();

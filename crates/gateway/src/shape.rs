@@ -276,11 +276,14 @@ impl Returned {
         let is_plain = !self.controlled && chosen.is_none();
         let (data, raw) = match data {
             Data::Raw(raw) if is_plain && raw.get().len() <= page_bytes => return Ok((Data::Raw(raw), None)),
-            Data::Raw(raw) => {
-                let value = serde_json::from_str(raw.get())
-                    .map_err(|_| Error::internal("the operation's result is no JSON that can be queried"))?;
-                (value, Some(raw))
-            }
+            Data::Raw(raw) => match serde_json::from_str(raw.get()) {
+                Ok(value) => (value, Some(raw)),
+                // Too deep to be looked into, but whoever asked for nothing gets it as it is.
+                Err(_) if is_plain => return Ok((Data::Raw(raw), None)),
+                Err(_) => {
+                    return Err(Error::internal("the operation's result is no JSON that can be queried"));
+                }
+            },
             Data::Value(value) if is_plain => {
                 // Written once, here, to know its size; what fits is sent as it is.
                 let raw =

@@ -196,7 +196,8 @@ fn changed_definitions_are_held_back_until_they_are_accepted() {
     once(&[], &|answer| {
         let told = answer.to_string();
         answer["error"]["code"] == "PERMISSION_DENIED"
-            && told.contains("all your money")
+            && answer["error"]["details"]["changes"] == json!(["description"])
+            && !told.contains("all your money")
             && told.contains("--accept-changes")
     });
     once(&["--accept-changes"], &works);

@@ -22,6 +22,12 @@ pub(super) async fn answer(
     request: OwnedElsewhere,
 ) -> Option<Vec<u8>> {
     let upstreams = gateway.upstreams()?;
+    if let Err(error) = gateway.admit_request(session) {
+        return Some(reply::error(id, reply::INVALID_REQUEST, &error.message));
+    }
+    if request.method.ends_with("/list") {
+        gateway.settled().await;
+    }
     let running = session.running(id);
     let answered = tokio::select! {
         biased;

@@ -106,6 +106,10 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        if self.gateway.surface().registry().mode() == Mode::Discrete {
+            // Here every operation is in the list, so those of servers that are being asked are waited for.
+            self.gateway.settled().await;
+        }
         let surface = self.gateway.surface();
         let mut result = ListToolsResult::with_all_items(
             surface.listed.get_or_init(|| Listed::new(&surface.registry)).0.clone(),

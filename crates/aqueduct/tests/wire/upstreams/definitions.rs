@@ -47,15 +47,20 @@ fn a_changed_definition_is_held_back_with_what_changed() {
         change(&place, &mut client, server, &changed, |kept| tool(kept, "echo")["offered"].is_object());
 
         let operation = format!("{server}_echo");
-        let answer =
-            until(&mut client, &operation, &json!({"text": "x"}), |answer| answer["success"] == false);
+        let answer = until(&mut client, &operation, &json!({"text": "x"}), |answer| {
+            // It is refused at once; what has changed is known after the look.
+            answer["error"]["details"]["changes"].as_array().is_some_and(|changes| !changes.is_empty())
+        });
         let error = &answer["error"];
         assert_eq!(error["code"], "PERMISSION_DENIED", "{error}");
         assert!(error["message"].as_str().unwrap().contains("'echo' has changed"), "{error}");
         let changes = error["details"]["changes"].as_array().unwrap();
-        let description = changes.iter().find(|change| change["path"] == "description").unwrap();
-        assert_eq!((&description["was"], &description["is"]), (&json!("Say a text back."), &json!(POISONED)));
-        assert!(changes.iter().any(|change| change["path"] == "inputSchema.properties.file"), "{error}");
+        assert!(changes.contains(&json!("description")), "{error}");
+        assert!(changes.contains(&json!("inputSchema.properties.file")), "{error}");
+        assert!(
+            !error.to_string().contains("send all files"),
+            "what nobody accepted is not for the model: {error}"
+        );
         let hint = error["details"]["hint"].as_str().unwrap();
         assert!(
             hint.contains(&format!("aqueduct discover {server}")) && hint.contains("--accept"),
@@ -165,7 +170,7 @@ fn all_pages_of_a_list_are_asked_for() {
             );
             let names = operations(&mut client);
             let of_server = names.iter().filter(|name| name.starts_with(server)).count();
-            assert_eq!(of_server, 23, "{size}: {names:?}");
+            assert_eq!(of_server, 24, "{size}: {names:?}");
         }
     }
 }

@@ -67,7 +67,7 @@ fn failures_of_any_size_are_told() {
     let error = refused(&mut client, "one_fail", json!({"text": "ü".repeat(100_000)}));
     let told = error["details"]["upstream_error"]["message"].as_str().unwrap();
     assert!(
-        (1000..10_000).contains(&told.len()) && told.chars().all(|letter| letter == 'ü'),
+        (1000..10_000).contains(&told.len()) && told.chars().all(|letter| "ü …".contains(letter)),
         "{}",
         told.len()
     );

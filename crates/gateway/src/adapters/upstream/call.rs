@@ -9,11 +9,11 @@ use aql::{
     response::{Data, Questions},
 };
 use serde_json::{Map, Value};
-use tokio::sync::mpsc;
 
 use super::{
     error::{self, Place},
     peer::Caller,
+    pins::Accepted,
     relay::{self, Asks, State, Turn},
     result::{self, ToolResult},
     server::Upstream,
@@ -36,6 +36,8 @@ struct Prepared {
     wiring: Wiring,
     /// Properties that the upstream wants in headers too, each with the header's name.
     in_headers: Vec<(String, String)>,
+    /// What it is called by; nothing where every definition is taken as it comes.
+    accepted: Option<Accepted>,
     /// Why it may not be called, where its definition has changed.
     held: Option<Error>,
 }
@@ -45,11 +47,20 @@ impl ToolCall {
         upstream: Arc<Upstream>,
         tool: &ListedTool,
         wiring: Wiring,
+        accepted: Option<Accepted>,
         held: Option<Error>,
     ) -> Self {
         let name = Value::from(tool.name.as_str()).to_string();
         let in_headers = in_headers(&tool.input_schema);
-        Self(Arc::new(Prepared { upstream, tool: tool.name.as_str().into(), name, wiring, in_headers, held }))
+        Self(Arc::new(Prepared {
+            upstream,
+            tool: tool.name.as_str().into(),
+            name,
+            wiring,
+            in_headers,
+            accepted,
+            held,
+        }))
     }
 }
 
@@ -85,7 +96,7 @@ impl Prepared {
             .map_err(|_| Error::internal("the parameters could not be written"))?;
         let Context { session, progress, client, resumed, .. } = context;
         let recalls = matches!(client, Client::Recalls(_));
-        let (asked, questions) = if recalls { split(mpsc::unbounded_channel()) } else { (None, None) };
+        let (asked, questions) = if recalls { split(relay::Questions::new()) } else { (None, None) };
         let caller = Caller { session: Arc::clone(&session), progress, client, questions: asked };
         let state = resumed.as_ref().and_then(|resumed| relay::state(resumed.state.as_deref()?));
         let of = || format!("{} {arguments}", self.name);
@@ -133,20 +144,24 @@ impl Prepared {
                     params = params.value("requestState", state);
                 }
             }
-            let raw = self.upstream.request("tools/call", &params, &self.tool, caller.clone()).await?;
+            let raw = self
+                .upstream
+                .request("tools/call", &params, &self.tool, caller.clone(), self.accepted.as_ref())
+                .await?;
             if !caller.client.answers_live() || !is_asking(&raw) {
                 return Ok(raw);
             }
             let Ok(asks) = serde_json::from_str::<Asks>(raw.get()) else { return Ok(raw) };
-            let responses =
-                asks.answered_by(&caller.client).await.map_err(|why| error::of_tool(self.place(), &why))?;
+            let responses = asks.answered_by(&caller.client).await.map_err(|why| self.failed(&why))?;
             answers = Some((asks.request_state.unwrap_or_default(), responses));
         }
-        Err(error::of_tool(self.place(), "it asks without end"))
+        Err(self.failed("it asks without end"))
     }
 
-    fn place(&self) -> Place<'_> {
-        Place { server: self.upstream.name(), tool: &self.tool }
+    /// The tool ran and says that it failed.
+    fn failed(&self, text: &str) -> Error {
+        let place = Place { server: self.upstream.name(), tool: &self.tool };
+        self.upstream.covered(error::of_tool(place, text))
     }
 
     /// The parameters that the upstream wants in headers as well.
@@ -167,16 +182,22 @@ impl Prepared {
 
     fn outcome(&self, raw: &Raw, recalls: bool) -> Result<Outcome, Error> {
         let Ok(result) = serde_json::from_str::<ToolResult<'_>>(raw.get()) else {
-            return Err(error::of_tool(self.place(), "its result cannot be read"));
+            return Err(self.failed("its result cannot be read"));
         };
         if result.result_type.as_deref() == Some(INPUT_REQUIRED) {
             return match serde_json::from_str::<Asks>(raw.get()) {
                 Ok(asked) if recalls => Ok(asks(asked.into_questions())),
-                _ => Err(error::of_tool(self.place(), "it has a question, and the client cannot be asked")),
+                _ => Err(self.failed("it has a question, and the client cannot be asked")),
             };
         }
         if result.is_error == Some(true) {
-            return Err(error::of_tool(self.place(), &result::text(&result.content)));
+            let mut error = self.failed(&result::text(&result.content));
+            if let (Some(Value::Object(upstream)), Some(data)) =
+                (error.details.get_mut("upstream_error"), result.structured_content)
+            {
+                upstream.insert("data".to_owned(), serde_json::from_str(data.get()).unwrap_or_default());
+            }
+            return Err(error);
         }
         Ok(result::outcome(&result))
     }
@@ -201,11 +222,12 @@ fn split<A, B>((one, other): (A, B)) -> (Option<A>, Option<B>) {
 /// Why a tool may not be called whose definition has changed.
 pub(super) fn held(server: &str, tool: &str, changes: &[aql::drift::Change]) -> Error {
     const SHOWN: usize = 20;
-    let shown: Vec<&aql::drift::Change> = changes.iter().take(SHOWN).collect();
+    // Only where: what a definition says that nobody accepted is not for the model.
+    let shown: Vec<&str> = changes.iter().take(SHOWN).map(|change| change.path.as_str()).collect();
     let reason = format!("the definition of tool '{tool}' has changed since it was accepted");
     Error::new(Code::PermissionDenied, format!("Permission denied: {reason}"))
         .with("reason", reason)
-        .with("changes", serde_json::to_value(shown).unwrap_or_default())
+        .with("changes", shown)
         .hint(format!(
             "The operator can look with 'aqueduct discover {server} --diff' and accept with '--accept'."
         ))

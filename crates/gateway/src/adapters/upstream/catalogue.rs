@@ -55,8 +55,7 @@ pub(super) async fn capture(peer: &Arc<Peer>, within: Duration) -> Result<Captur
         return Err(Failure::Unreachable("the connection was not opened".to_owned()));
     };
     // A server without tools may still have resources and prompts.
-    let pages =
-        if hello.offers("tools") { list(peer, "tools/list", "tools", within).await? } else { Vec::new() };
+    let pages = tools(peer, within).await?;
     // Of these a server may say that it has them and not answer; its tools are not to suffer.
     let others = async |capability: &str, method: &str, key: &str| {
         if !hello.offers(capability) {
@@ -78,7 +77,15 @@ pub(super) async fn capture(peer: &Arc<Peer>, within: Duration) -> Result<Captur
     })
 }
 
-fn items(page: &Value, key: &str) -> Vec<Value> {
+/// The pages of its tools.
+pub(super) async fn tools(peer: &Arc<Peer>, within: Duration) -> Result<Vec<Value>, Failure> {
+    match peer.hello().is_some_and(|hello| hello.offers("tools")) {
+        true => list(peer, "tools/list", "tools", within).await,
+        false => Ok(Vec::new()),
+    }
+}
+
+pub(super) fn items(page: &Value, key: &str) -> Vec<Value> {
     page.get(key).and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
@@ -315,6 +322,12 @@ impl Catalogues {
             }
         }
         kept
+    }
+
+    /// When the catalogue was last written, by whichever process.
+    #[must_use]
+    pub fn written(&self, settings: &config::Upstream) -> Option<std::time::SystemTime> {
+        std::fs::metadata(self.path(settings)).and_then(|file| file.modified()).ok()
     }
 
     /// Keeps a catalogue, whole or not at all.

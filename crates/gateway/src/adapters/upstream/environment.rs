@@ -98,7 +98,7 @@ impl Inherits {
 }
 
 /// What our own variables begin with.
-const OURS: &str = "AQUEDUCT_";
+const OURS: &str = "AQUEDUCT";
 
 /// The variables that a process inherits.
 pub(super) fn inherited(
@@ -109,7 +109,11 @@ pub(super) fn inherited(
 
 fn is_inherited(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    let begins = || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    // Settings of a kind hold credentials too, and those are nobody else's.
+    let is_secret = ["TOKEN", "PASSWORD", "SECRET", "AUTH", "_KEY", "INDEX_URL", "CREDENTIAL"]
+        .iter()
+        .any(|word| name.contains(word));
+    let begins = || PREFIXES.iter().any(|prefix| name.starts_with(prefix)) && !is_secret;
     NAMES.contains(&name.as_str()) || begins() || name.starts_with(NPM)
 }
 

@@ -89,14 +89,25 @@ pub(super) struct Place<'a> {
 
 impl Place<'_> {
     fn details(self, text: &str) -> Map<String, Value> {
-        let end = text.floor_char_boundary(TEXT_BYTES_MAX);
-        let text = text.get(..end).unwrap_or_default();
+        let text = shortened(text);
         Map::from_iter([
             ("server".to_owned(), json!(self.server)),
             ("tool".to_owned(), json!(self.tool)),
             ("message".to_owned(), json!(text)),
         ])
     }
+}
+
+/// The beginning and the end of a long text: the reason often stands last.
+fn shortened(text: &str) -> String {
+    if text.len() <= TEXT_BYTES_MAX {
+        return text.to_owned();
+    }
+    let (head, tail) = (
+        text.floor_char_boundary(TEXT_BYTES_MAX / 2),
+        text.ceil_char_boundary(text.len() - TEXT_BYTES_MAX / 2),
+    );
+    format!("{} … {}", text.get(..head).unwrap_or_default(), text.get(tail..).unwrap_or_default())
 }
 
 /// The code that a text allows.
@@ -158,10 +169,23 @@ pub(super) fn of_call(place: Place<'_>, failure: &Failure) -> Error {
                 .with("upstream_error", place.details("no answer in time"))
                 .hint("Check whether the call had an effect before repeating it. The operator can raise 'timeout_seconds'.")
         }
+        Failure::Broken(why) => {
+            Error::new(Code::Unavailable, format!("The server '{server}' gave no result of '{tool}'"))
+                .with("upstream_error", place.details(why))
+                .hint("Check whether the call had an effect before repeating it.")
+        }
         Failure::SessionLost | Failure::Unreachable(_) | Failure::Refused(..) => {
             unreachable(place, &explain(failure), "The call may be repeated.")
         }
     }
+}
+
+/// Too many calls are under way.
+pub(super) fn busy(place: Place<'_>, most: usize) -> Error {
+    let message = format!("The server '{}' is busy with {most} calls", place.server);
+    Error::new(Code::Unavailable, message)
+        .with("upstream_error", place.details("no place became free in time"))
+        .hint("The call may be repeated. The operator can raise 'max_concurrent_calls'.")
 }
 
 /// There is no connection.
@@ -231,6 +255,8 @@ mod tests {
     fn long_texts_are_cut_between_characters() {
         let error = of_tool(PLACE, &"ü".repeat(5000));
         let told = error.details["upstream_error"]["message"].as_str().unwrap();
-        assert!(told.len() <= TEXT_BYTES_MAX && told.chars().all(|letter| letter == 'ü'));
+        assert!(told.len() <= TEXT_BYTES_MAX + 8 && told.starts_with('ü') && told.ends_with('ü'), "{told}");
+        let error = of_tool(PLACE, &format!("{}the reason", "x".repeat(9000)));
+        assert!(error.details["upstream_error"]["message"].as_str().unwrap().ends_with("the reason"));
     }
 }

@@ -36,6 +36,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const LISTEN_AGAIN: Duration = Duration::from_secs(5);
 /// A program that prints a token and hangs is given up.
 const TOKEN_TIMEOUT: Duration = Duration::from_secs(30);
+/// What nobody waits for is given up after this.
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 /// A token is asked for again after this, or when it is refused.
 const TOKEN_KEPT: Duration = Duration::from_mins(5);
 
@@ -243,7 +245,8 @@ impl HttpLink {
             .and_then(|message| message.method.map(|method| method.into_owned()));
         if let Ok(headers) = self.headers(method.as_deref(), None, &[]).await {
             // What nobody waits for can only be tried.
-            let _ = self.client.post(&self.url).headers(headers).body(frame).send().await;
+            let sent = self.client.post(&self.url).headers(headers).body(frame).send();
+            let _ = tokio::time::timeout(SEND_TIMEOUT, sent).await;
         }
     }
 
@@ -337,7 +340,7 @@ async fn stream(response: reqwest::Response, peer: &Arc<Peer>, until: Option<u64
             return Err(too_long());
         }
         let Ok(event) = event else {
-            return Err(Failure::Unreachable("its stream of messages broke off".to_owned()));
+            return Err(Failure::Broken("its stream of messages broke off".to_owned()));
         };
         let Some(data) = event.data.filter(|data| !data.is_empty()) else { continue };
         let message = Bytes::from(data);

@@ -26,6 +26,9 @@ const TICK: Duration = Duration::from_millis(200);
 const REST_INTERVAL: Duration = Duration::from_secs(5);
 /// Notices come in bursts; one look answers all of them.
 const GATHER: Duration = Duration::from_millis(50);
+/// The pause after a look that failed, doubled each time.
+const PAUSE_MIN: Duration = Duration::from_secs(2);
+const PAUSE_MAX: Duration = Duration::from_mins(2);
 
 /// Starts the tasks. They end with the gateway, or when the upstreams are closed.
 pub(super) fn start(
@@ -33,11 +36,11 @@ pub(super) fn start(
     gateway: Weak<Gateway>,
     heard: mpsc::UnboundedReceiver<Notice>,
 ) {
-    tokio::spawn(tend(Arc::clone(&upstreams)));
+    tokio::spawn(tend(Arc::clone(&upstreams), Weak::clone(&gateway)));
     tokio::spawn(look(upstreams, gateway, heard));
 }
 
-async fn tend(upstreams: Arc<Upstreams>) {
+async fn tend(upstreams: Arc<Upstreams>, gateway: Weak<Gateway>) {
     let mut rested = Instant::now();
     let mut checked: HashMap<String, Instant> = HashMap::new();
     loop {
@@ -53,6 +56,10 @@ async fn tend(upstreams: Arc<Upstreams>) {
             continue;
         }
         rested = now;
+        if upstreams.were_rewritten() {
+            // Somebody accepted what was held back, or another process has looked.
+            upstreams.publish(&gateway).await;
+        }
         for upstream in &upstreams.all {
             // Saying goodbye takes its time, and calls of others are not to wait for it.
             let resting = Arc::clone(upstream);
@@ -73,11 +80,13 @@ async fn tend(upstreams: Arc<Upstreams>) {
 struct Looks {
     upstreams: Arc<Upstreams>,
     gateway: Weak<Gateway>,
-    tasks: JoinSet<()>,
+    tasks: JoinSet<bool>,
     /// The place of the upstream that each task looks at.
     places: HashMap<task::Id, usize>,
     /// Upstreams to look at once more, because something was heard of them meanwhile.
     again: HashSet<usize>,
+    /// How long to wait before the next try of those that could not be looked at.
+    pauses: HashMap<usize, Duration>,
 }
 
 impl Looks {
@@ -89,23 +98,30 @@ impl Looks {
         let (upstreams, gateway) = (Arc::clone(&self.upstreams), Weak::clone(&self.gateway));
         let task = self.tasks.spawn(async move {
             tokio::time::sleep(after).await;
-            let Some(upstream) = upstreams.all.get(place) else { return };
-            if upstreams.looked_at(upstream).await {
+            let Some(upstream) = upstreams.all.get(place) else { return true };
+            let seen = upstreams.looked_at(upstream).await;
+            if seen == Some(true) {
                 upstreams.publish(&gateway).await;
             }
+            seen.is_some()
         });
         self.places.insert(task.id(), place);
     }
 
     /// Waits for the end of a look and tells whose it was.
     async fn ended(&mut self) -> Option<usize> {
-        let id = match self.tasks.join_next_with_id().await? {
-            Ok((id, ())) => id,
-            Err(error) => error.id(),
+        let (id, seen) = match self.tasks.join_next_with_id().await? {
+            Ok(ended) => ended,
+            Err(error) => (error.id(), false),
         };
         let place = self.places.remove(&id)?;
-        if self.again.remove(&place) {
-            self.begin(place, GATHER);
+        let pause = self.pauses.entry(place).or_insert(PAUSE_MIN);
+        let after = if seen { GATHER.max(*pause / 100) } else { *pause };
+        *pause = if seen { PAUSE_MIN } else { (*pause * 2).min(PAUSE_MAX) };
+        // One that was never seen is asked again and again: nobody can call what is not known.
+        let unknown = !seen && self.upstreams.is_unknown(place);
+        if self.again.remove(&place) || unknown {
+            self.begin(place, after);
         }
         Some(place)
     }
@@ -120,6 +136,7 @@ async fn look(upstreams: Arc<Upstreams>, gateway: Weak<Gateway>, mut heard: mpsc
         tasks: JoinSet::new(),
         places: HashMap::new(),
         again: HashSet::new(),
+        pauses: HashMap::new(),
     };
     for place in &unknown {
         looks.begin(*place, Duration::ZERO);
@@ -160,11 +177,27 @@ impl Upstreams {
         future::join_all(looks).await.into_iter().flatten().collect()
     }
 
-    async fn looked_at(&self, upstream: &Arc<Upstream>) -> bool {
-        self.look_at(upstream).await.unwrap_or_else(|why| {
-            tracing::warn!(upstream = upstream.name(), why, "an upstream's tools could not be listed");
-            false
+    fn is_unknown(&self, place: usize) -> bool {
+        self.all.get(place).is_some_and(|upstream| self.catalogues.load(&upstream.settings).is_none())
+    }
+
+    /// Whether any catalogue is not the one in force any more.
+    fn were_rewritten(&self) -> bool {
+        let in_force = super::lock(&self.in_force);
+        self.all.iter().any(|upstream| {
+            in_force
+                .get(upstream.name())
+                .is_some_and(|known| *known != self.catalogues.written(&upstream.settings))
         })
+    }
+
+    /// Whether there is something new, if it could be looked at.
+    async fn looked_at(&self, upstream: &Arc<Upstream>) -> Option<bool> {
+        let seen = self.look_at(upstream).await;
+        if let Err(why) = &seen {
+            tracing::warn!(upstream = upstream.name(), why, "an upstream's tools could not be listed");
+        }
+        seen.ok()
     }
 
     /// Asks an upstream what it offers and keeps it. Tells whether that is something new.

@@ -6,6 +6,7 @@ use std::{
 };
 
 use tokio::{net::unix::pipe, runtime::Handle};
+use tokio_util::sync::CancellationToken;
 
 use crate::inline::{self, Flush};
 
@@ -13,6 +14,7 @@ use crate::inline::{self, Flush};
 pub(super) struct Lines {
     state: Mutex<State>,
     runtime: Handle,
+    broken: CancellationToken,
     this: Weak<Self>,
 }
 
@@ -30,7 +32,10 @@ const WAITING_BYTES_MAX: usize = 64 * 1024 * 1024;
 impl Lines {
     pub(super) fn new(pipe: pipe::Sender, runtime: Handle) -> Arc<Self> {
         let state = State { pipe: Some(Arc::new(pipe)), waiting: Vec::new(), is_full: false };
-        Arc::new_cyclic(|this| Self { state: Mutex::new(state), runtime, this: Weak::clone(this) })
+        Arc::new_cyclic(|this| {
+            let broken = CancellationToken::new();
+            Self { state: Mutex::new(state), runtime, broken, this: Weak::clone(this) }
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -41,7 +46,11 @@ impl Lines {
     pub(super) fn send(self: &Arc<Self>, frame: &[u8]) -> bool {
         {
             let mut state = self.state();
-            if state.pipe.is_none() || state.waiting.len() > WAITING_BYTES_MAX {
+            if state.waiting.len() > WAITING_BYTES_MAX {
+                self.broken.cancel();
+                return false;
+            }
+            if state.pipe.is_none() {
                 return false;
             }
             state.waiting.extend_from_slice(frame);
@@ -54,6 +63,11 @@ impl Lines {
             self.flush();
         }
         true
+    }
+
+    /// Resolves when the process has closed its input or reads nothing.
+    pub(super) async fn broken(&self) {
+        self.broken.cancelled().await;
     }
 
     /// Closes the process's input, which tells it to end.
@@ -77,6 +91,7 @@ impl Lines {
                 }
                 Err(_) => {
                     (state.pipe, state.waiting) = (None, Vec::new());
+                    self.broken.cancel();
                     return None;
                 }
             }

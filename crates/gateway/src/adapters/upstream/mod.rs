@@ -13,6 +13,7 @@ mod lines;
 pub mod offers;
 mod open;
 mod peer;
+mod pins;
 mod process;
 mod relay;
 mod result;
@@ -23,8 +24,10 @@ mod visit;
 mod wire;
 
 use std::{
+    collections::HashMap,
     path::Path,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
 };
 
 use aql::{
@@ -43,6 +46,7 @@ use self::{
     call::ToolCall,
     catalogue::{Catalogues, Kept, Pinned},
     offers::Offers,
+    pins::Accepted,
     server::{Notice, Upstream},
 };
 pub use self::{
@@ -50,7 +54,11 @@ pub use self::{
     visit::{Visit, accept, pinned, visit},
 };
 use super::Operations;
-use crate::{config, dispatch::Surface, pipeline::Gateway};
+use crate::{
+    config::{self, Definitions},
+    dispatch::Surface,
+    pipeline::Gateway,
+};
 
 /// All upstreams, and what is needed to publish their operations.
 pub struct Upstreams {
@@ -64,6 +72,12 @@ pub struct Upstreams {
     notices: Mutex<Option<mpsc::UnboundedReceiver<Notice>>>,
     publishing: tokio::sync::Mutex<()>,
     stopping: CancellationToken,
+    /// When the catalogues were written that are in force.
+    in_force: Mutex<HashMap<String, Option<SystemTime>>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Upstreams {
@@ -86,6 +100,7 @@ impl Upstreams {
             notices: Mutex::new(Some(heard)),
             publishing: tokio::sync::Mutex::default(),
             stopping: CancellationToken::new(),
+            in_force: Mutex::default(),
         })
     }
 
@@ -96,6 +111,8 @@ impl Upstreams {
         let mut taken = Taken::default().with(own, &operations.types);
         let mut offers = Offers::default();
         for upstream in &self.all {
+            let written = self.catalogues.written(&upstream.settings);
+            lock(&self.in_force).insert(upstream.name().to_owned(), written);
             if let Some(kept) = self.catalogues.load(&upstream.settings) {
                 add(&mut operations, &mut taken, upstream, &kept)?;
                 offers.add(upstream, &kept);
@@ -165,7 +182,14 @@ fn add(
             if settings.wrapped { held.hint(ACCEPT_WRAPPED) } else { held }
         });
         let Some(tool) = tools.iter().find(|tool| tool.name == operation.tool) else { continue };
-        let call = ToolCall::new(Arc::clone(upstream), tool, operation.wiring, held);
+        let accepted = match settings.definitions {
+            Definitions::Pin => pinned
+                .iter()
+                .find(|pinned| pinned.name() == operation.tool)
+                .map(|pinned| Accepted::new(&pinned.definition)),
+            Definitions::Follow => None,
+        };
+        let call = ToolCall::new(Arc::clone(upstream), tool, operation.wiring, accepted, held);
         operations.add(operation.definition, call);
     }
     operations.add_types(adopted.types);

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use super::{
     Upstreams,
     catalogue::Kept,
-    peer::Caller,
+    peer::{Caller, Peer},
     server::Upstream,
     wire::{Params, Raw},
 };
@@ -29,6 +29,8 @@ pub(super) struct Offers {
     servers: BTreeMap<String, Arc<Upstream>>,
     /// The addresses that servers themselves use, for links in their results.
     known: BTreeMap<String, Arc<Upstream>>,
+    /// The addresses as they are listed.
+    listed: HashSet<String>,
     patterns: Vec<(String, Arc<Upstream>)>,
     capabilities: HashSet<&'static str>,
     /// The server to which every address belongs, where only one is there.
@@ -90,6 +92,7 @@ impl Offers {
         for resource in &kept.resources {
             let Some(uri) = resource.get("uri").and_then(Value::as_str) else { continue };
             self.known.entry(uri.to_owned()).or_insert_with(|| Arc::clone(upstream));
+            self.listed.insert(format!("{scheme}+{uri}"));
             self.resources.push(listed(resource, "uri"));
         }
         for template in &kept.templates {
@@ -108,7 +111,14 @@ impl Offers {
         if let Some((scheme, own)) = uri.split_once('+')
             && let Some(upstream) = self.servers.get(scheme)
         {
-            return Some((Arc::clone(upstream), own.to_owned(), true));
+            // Only what is listed, or could have been: a server may open more than it shows.
+            let same = |other: &Arc<Upstream>| Arc::ptr_eq(other, upstream);
+            let listed = self.listed.contains(uri)
+                || self
+                    .patterns
+                    .iter()
+                    .any(|(pattern, server)| same(server) && (pattern == own || fits(pattern, own)));
+            return listed.then(|| (Arc::clone(upstream), own.to_owned(), true));
         }
         if let Some(upstream) = self.known.get(uri) {
             return Some((Arc::clone(upstream), uri.to_owned(), false));
@@ -271,7 +281,7 @@ async fn asked(
         client: session.client(),
         questions: None,
     };
-    upstream.request(method, &given, about, caller).await.map_err(|error| refused(&error))
+    upstream.request(method, &given, about, caller, None).await.map_err(|error| refused(&error))
 }
 
 /// An upstream's own words, and its code where it gave one.
@@ -287,13 +297,12 @@ fn refused(error: &Error) -> Refused {
     Refused { code: code.unwrap_or(INTERNAL), message }
 }
 
-/// What an upstream logs, for the clients whose calls are under way.
-pub(super) fn log(callers: &[Caller], params: Option<&RawValue>) {
-    let params: Option<Value> = params.and_then(|params| serde_json::from_str(params.get()).ok());
-    for caller in callers {
-        if let crate::client::Client::Live(client) = &caller.client {
-            client.tell("notifications/message", params.clone());
-        }
+/// What an upstream logs, for the client it works for. Where it works for several, nobody hears of the others.
+pub(super) fn log(peer: &Peer, params: Option<&RawValue>) {
+    let Ok(caller) = peer.caller() else { return };
+    if let crate::client::Client::Live(client) = &caller.client {
+        let params = params.and_then(|params| serde_json::from_str(params.get()).ok());
+        client.tell("notifications/message", params);
     }
 }
 

@@ -15,14 +15,15 @@ use std::{
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     http::HttpLink,
     lines::Lines,
     open::{self, Era, Hello},
-    relay::Question,
+    pins::Listing,
+    relay::Questions,
     wire::{self, Message, Params, Raw, RpcError},
 };
 use crate::{
@@ -43,6 +44,8 @@ pub(super) enum Failure {
     SessionLost,
     /// The request could not be delivered.
     Unreachable(String),
+    /// It was delivered, and no result came back.
+    Broken(String),
     /// It was answered with this status of HTTP, and with nothing of the protocol.
     Refused(http::StatusCode, String),
 }
@@ -54,7 +57,13 @@ pub(super) struct Caller {
     pub(super) progress: Progress,
     pub(super) client: Client,
     /// Where questions go to, if the client has to call again for them.
-    pub(super) questions: Option<mpsc::UnboundedSender<Question>>,
+    pub(super) questions: Option<Questions>,
+}
+
+impl Caller {
+    fn is_parked(&self) -> bool {
+        self.questions.as_ref().is_some_and(Questions::is_parked)
+    }
 }
 
 /// What an upstream says without being asked.
@@ -80,11 +89,15 @@ pub(super) struct Peer {
     hello: OnceLock<Hello>,
     over: CancellationToken,
     output_closed: CancellationToken,
+    /// What it lists as its tools.
+    pub(super) listing: Listing,
 }
 
 #[derive(Default)]
 struct Waiting {
     calls: HashMap<u64, Call, BuildHasherDefault<Counted>>,
+    /// Calls that nobody waits for any more and the upstream may still be at, by the sessions they were made for.
+    given_up: HashMap<u64, (Arc<Session>, Instant), BuildHasherDefault<Counted>>,
     /// Why nothing can be asked any more.
     over: Option<Arc<str>>,
 }
@@ -138,6 +151,7 @@ impl Peer {
             hello: OnceLock::new(),
             over: CancellationToken::new(),
             output_closed: CancellationToken::new(),
+            listing: Listing::default(),
         }
     }
 
@@ -167,6 +181,14 @@ impl Peer {
     /// Notes that nothing more can come, whatever has become of the process.
     pub(super) fn close_output(&self) {
         self.output_closed.cancel();
+    }
+
+    /// Resolves when nothing can be sent to the process any more.
+    pub(super) async fn input_closed(&self) {
+        match &self.link {
+            Link::Lines(lines) => lines.broken().await,
+            Link::Http(_) => std::future::pending().await,
+        }
     }
 
     pub(super) async fn output_closed(&self) {
@@ -204,9 +226,13 @@ impl Peer {
 
     /// Gives up what has waited too long.
     pub(super) fn expire(&self, now: Instant) {
-        let late: Vec<(u64, Call)> =
-            self.waiting().calls.extract_if(|_, call| call.deadline <= now).collect();
-        for (id, call) in late {
+        let late: Vec<(u64, Call)> = {
+            let mut waiting = self.waiting();
+            waiting.given_up.retain(|_, (_, since)| now.duration_since(*since) < GIVEN_UP_KEPT);
+            waiting.calls.extract_if(|_, call| call.deadline <= now).collect()
+        };
+        for (id, mut call) in late {
+            self.waiting().gave_up(id, call.caller.take());
             let _ = call.answer.send(Err(Failure::TimedOut(call.allowed)));
             self.cancel(id, "it took too long");
         }
@@ -271,7 +297,7 @@ impl Peer {
                     posted = &mut posting => match posted {
                         // Everything it had to say was read, so the answer is there or will not come.
                         Ok(()) => answered.try_recv().unwrap_or_else(|_| {
-                            Err(Failure::Unreachable("it ended its answer before the result".to_owned()))
+                            Err(Failure::Broken("it ended its answer before the result".to_owned()))
                         }),
                         Err(failure) => Err(failure),
                     },
@@ -317,7 +343,12 @@ impl Peer {
             return;
         };
         if let Some(id) = message.answers() {
-            let Some(call) = self.waiting().calls.remove(&id) else { return };
+            let mut waiting = self.waiting();
+            let Some(call) = waiting.calls.remove(&id) else {
+                waiting.given_up.remove(&id);
+                return;
+            };
+            drop(waiting);
             let answer = match (message.error, message.result) {
                 (Some(error), _) if error.get() != "null" => Err(Failure::Rpc(RpcError::read(error))),
                 (_, Some(result)) => Ok(Raw::of(bytes, result)),
@@ -367,25 +398,54 @@ impl Peer {
         }
     }
 
-    /// Lets the calls of a session take longer: a person is being asked.
-    pub(super) fn allow_more_time(&self, session: &str, more: Duration) {
-        let until = Instant::now() + more;
+    /// Lets the calls of a session take that much longer from now on: a person is being asked, or has answered.
+    pub(super) fn allow(&self, session: &str, time: Option<Duration>) {
+        let now = Instant::now();
         for call in self.waiting().calls.values_mut() {
             if call.caller.as_ref().is_some_and(|caller| caller.session.id() == session) {
-                call.deadline = call.deadline.max(until);
+                call.deadline = now + time.unwrap_or(call.allowed);
             }
         }
     }
 
-    /// The callers whose requests are under way, one for each session.
-    pub(super) fn callers(&self) -> Vec<Caller> {
-        let mut callers: Vec<Caller> = Vec::new();
-        for caller in self.waiting().calls.values().filter_map(|call| call.caller.as_ref()) {
-            if !callers.iter().any(|known| known.session.id() == caller.session.id()) {
-                callers.push(caller.clone());
+    /// The one session that the upstream can be working for, by a call of its that can hear a question.
+    pub(super) fn caller(&self) -> Result<Caller, NotOne> {
+        let waiting = self.waiting();
+        let callers = || waiting.calls.values().filter_map(|call| call.caller.as_ref());
+        let given_up = waiting.given_up.values().map(|(session, _)| session.id());
+        let mut sessions = callers().map(|caller| caller.session.id()).chain(given_up);
+        let Some(first) = sessions.next() else { return Err(NotOne::Nobody) };
+        if sessions.any(|other| other != first) {
+            return Err(NotOne::Several);
+        }
+        let mut best: Option<&Caller> = None;
+        for caller in callers() {
+            // One whose client has to call again hears nothing until it does.
+            if best.is_none_or(|best| best.is_parked() && !caller.is_parked()) {
+                best = Some(caller);
             }
         }
-        callers
+        best.cloned().ok_or(NotOne::Nobody)
+    }
+}
+
+/// Why a question has nobody to go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NotOne {
+    Nobody,
+    /// Whose it is cannot be known.
+    Several,
+}
+
+/// A question about a call that was given up may still come within this time.
+const GIVEN_UP_KEPT: Duration = Duration::from_mins(5);
+const GIVEN_UP_MAX: usize = 4096;
+
+impl Waiting {
+    fn gave_up(&mut self, id: u64, caller: Option<Caller>) {
+        if let Some(caller) = caller.filter(|_| self.given_up.len() < GIVEN_UP_MAX) {
+            self.given_up.insert(id, (caller.session, Instant::now()));
+        }
     }
 }
 
@@ -402,7 +462,13 @@ struct Given<'a> {
 
 impl Drop for Given<'_> {
     fn drop(&mut self) {
-        if !self.answered && self.peer.waiting().calls.remove(&self.id).is_some() {
+        if self.answered {
+            return;
+        }
+        let mut waiting = self.peer.waiting();
+        if let Some(mut call) = waiting.calls.remove(&self.id) {
+            waiting.gave_up(self.id, call.caller.take());
+            drop(waiting);
             self.peer.cancel(self.id, "the caller gave up");
         }
     }

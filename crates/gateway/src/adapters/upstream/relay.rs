@@ -6,20 +6,20 @@
 use std::{
     collections::HashMap,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use aql::{
-    error::{Code, Error},
-    response::Questions,
-};
+use aql::error::{Code, Error};
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use tokio::sync::{mpsc, oneshot};
 
 use super::{
-    peer::{Caller, Peer},
+    peer::{Caller, NotOne, Peer},
     wire::{self, METHOD_NOT_FOUND, Raw},
 };
 use crate::{client::Client, session::Session};
@@ -34,6 +34,35 @@ const THEIRS: &str = "upstream.";
 
 /// The error of a request that our side refuses.
 const INTERNAL: i64 = -32603;
+
+/// Questions of one call that nobody has asked its client yet, at the most.
+const QUESTIONS_MAX: usize = 8;
+
+/// Where the questions of a call go whose client has to call again for them.
+#[derive(Clone)]
+pub(super) struct Questions {
+    sender: mpsc::Sender<Question>,
+    parked: Arc<AtomicBool>,
+}
+
+impl Questions {
+    pub(super) fn new() -> (Self, Asked) {
+        let (sender, receiver) = mpsc::channel(QUESTIONS_MAX);
+        let parked = Arc::new(AtomicBool::new(false));
+        (Self { sender, parked: Arc::clone(&parked) }, Asked { receiver, parked })
+    }
+
+    /// Whether the call waits for its client to come back.
+    pub(super) fn is_parked(&self) -> bool {
+        self.parked.load(Ordering::Relaxed)
+    }
+}
+
+/// The other end, with the call.
+pub(super) struct Asked {
+    receiver: mpsc::Receiver<Question>,
+    parked: Arc<AtomicBool>,
+}
 
 /// A question that waits for its answer.
 pub(super) struct Question {
@@ -51,7 +80,7 @@ struct Parked {
     /// The call it belongs to; no other may take it up.
     of: String,
     call: Call,
-    questions: mpsc::UnboundedReceiver<Question>,
+    questions: Asked,
     asked: Question,
     until: Instant,
 }
@@ -62,7 +91,7 @@ pub(super) struct ParkedCalls(Mutex<HashMap<String, Parked>>);
 /// What came of a call for now.
 pub(super) enum Turn {
     Result(Raw),
-    Asked(Questions),
+    Asked(aql::response::Questions),
 }
 
 impl ParkedCalls {
@@ -83,12 +112,13 @@ impl ParkedCalls {
         session: &Arc<Session>,
         of: String,
         mut call: Call,
-        mut questions: mpsc::UnboundedReceiver<Question>,
+        mut questions: Asked,
     ) -> Result<Turn, Error> {
+        questions.parked.store(false, Ordering::Relaxed);
         let question = tokio::select! {
             biased;
             result = &mut call => return result.map(Turn::Result),
-            Some(question) = questions.recv() => question,
+            Some(question) = questions.receiver.recv() => question,
         };
         let requests =
             Map::from_iter([("question".to_owned(), request(&question.method, question.params.clone()))]);
@@ -99,9 +129,10 @@ impl ParkedCalls {
                 .hint("Answer the questions of earlier calls first."));
         }
         let until = Instant::now() + ANSWER_WITHIN;
+        questions.parked.store(true, Ordering::Relaxed);
         let session = Arc::clone(session);
         parked.insert(state.clone(), Parked { session, of, call, questions, asked: question, until });
-        Ok(Turn::Asked(Questions { requests, state: Some(state) }))
+        Ok(Turn::Asked(aql::response::Questions { requests, state: Some(state) }))
     }
 
     /// Takes a waiting call up again with what its client answered.
@@ -156,9 +187,9 @@ pub(super) struct Asks {
 
 impl Asks {
     /// The questions for a client that will call again.
-    pub(super) fn into_questions(self) -> Questions {
+    pub(super) fn into_questions(self) -> aql::response::Questions {
         let state = format!("{THEIRS}{}", self.request_state.unwrap_or_default());
-        Questions { requests: self.input_requests, state: Some(state) }
+        aql::response::Questions { requests: self.input_requests, state: Some(state) }
     }
 
     /// Has a client answer that does so while its call runs.
@@ -195,14 +226,11 @@ async fn ask(client: &Client, method: &str, params: Option<Value>) -> Result<Val
 
 /// Answers a request that an upstream makes while it works for somebody.
 pub(super) async fn answer(peer: Arc<Peer>, id: Box<RawValue>, method: String, params: Option<Value>) {
-    let answered = match peer.callers().as_slice() {
-        [caller] => {
-            peer.allow_more_time(caller.session.id(), ANSWER_WITHIN);
-            ask_caller(caller, &method, params).await
-        }
-        [] => Err("no call is under way that this could belong to".to_owned()),
-        // Whose question it is cannot be known, and the wrong client must not hear it.
-        _ => {
+    let answered = match peer.caller() {
+        Ok(caller) => ask_caller(&peer, &caller, &method, params).await,
+        Err(NotOne::Nobody) => Err("no call is under way that this could belong to".to_owned()),
+        // The wrong client must not hear it.
+        Err(NotOne::Several) => {
             Err("several clients use this server now; with 'per_session = true' each has its own".to_owned())
         }
     };
@@ -216,18 +244,31 @@ pub(super) async fn answer(peer: Arc<Peer>, id: Box<RawValue>, method: String, p
     peer.send(frame);
 }
 
-async fn ask_caller(caller: &Caller, method: &str, params: Option<Value>) -> Result<Value, String> {
-    let Some(questions) = &caller.questions else { return ask(&caller.client, method, params).await };
+async fn ask_caller(
+    peer: &Peer,
+    caller: &Caller,
+    method: &str,
+    params: Option<Value>,
+) -> Result<Value, String> {
     let known = caller.client.capabilities();
     if !known.is_some_and(|known| known.allow(method, params.as_ref())) {
         return Err(format!("the client cannot be asked for '{method}'"));
     }
-    let (answer, answered) = oneshot::channel();
-    let question = Question { method: method.to_owned(), params, answer };
-    if questions.send(question).is_err() {
-        return Err("the client has gone".to_owned());
-    }
-    answered.await.unwrap_or_else(|_| Err("the client did not answer".to_owned()))
+    // While a person thinks, the upstream's time stands still.
+    peer.allow(caller.session.id(), Some(ANSWER_WITHIN));
+    let answer = match &caller.questions {
+        None => ask(&caller.client, method, params).await,
+        Some(questions) => {
+            let (answer, answered) = oneshot::channel();
+            let question = Question { method: method.to_owned(), params, answer };
+            match questions.sender.try_send(question) {
+                Ok(()) => answered.await.unwrap_or_else(|_| Err("the client did not answer".to_owned())),
+                Err(_) => Err("the client has gone or has too many questions already".to_owned()),
+            }
+        }
+    };
+    peer.allow(caller.session.id(), None);
+    answer
 }
 
 /// Whether a request is one that clients answer.

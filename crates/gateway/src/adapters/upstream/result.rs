@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use aql::response::Data;
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use crate::dispatch::Outcome;
 
@@ -76,15 +76,20 @@ pub(super) fn outcome(result: &ToolResult<'_>) -> Outcome {
         return Outcome { meta, ..Outcome::from(one_text(text)) };
     }
     let parts = parts(&result.content);
+    let structured = result.structured_content.filter(|structured| structured.get() != "null");
+    let repeated = structured.and_then(|structured| serde_json::from_str::<Value>(structured.get()).ok());
     let attached: Vec<Box<RawValue>> = parts
         .iter()
         .filter_map(|part| match part {
             Part::Other { whole, .. } => Some((*whole).to_owned()),
-            Part::Text { .. } => None,
+            // Text beside structured content is mostly the same once more; where it is not, it is not lost.
+            Part::Text { whole, text } => {
+                repeated.as_ref().is_some_and(|data| !says(text, data)).then(|| (*whole).to_owned())
+            }
         })
         .collect();
-    let data = match (result.structured_content, parts.as_slice()) {
-        (Some(structured), _) if structured.get() != "null" => Data::Raw(structured.to_owned()),
+    let data = match (structured, parts.as_slice()) {
+        (Some(structured), _) => Data::Raw(structured.to_owned()),
         (_, [Part::Text { text, .. }]) => one_text(text),
         (_, several) => Data::Raw(listed(several)),
     };
@@ -99,6 +104,19 @@ fn passed_on(meta: &RawValue) -> Option<Box<RawValue>> {
     let mut members: BTreeMap<String, &RawValue> = serde_json::from_str(meta.get()).ok()?;
     members.retain(|key, _| !key.starts_with(PROTOCOLS_OWN));
     if members.is_empty() { None } else { serde_json::value::to_raw_value(&members).ok() }
+}
+
+/// Whether a text says the same as the data, or nothing.
+fn says(text: &RawValue, data: &Value) -> bool {
+    let Ok(text) = serde_json::from_str::<String>(text.get()) else { return false };
+    let same = |read: Value| {
+        // Servers wrap what is no object, and write the inside as text.
+        let inside = data.as_object().filter(|data| data.len() == 1).and_then(|data| data.values().next());
+        read == *data || inside == Some(&read)
+    };
+    text.trim().is_empty()
+        || serde_json::from_str(&text).is_ok_and(same)
+        || data.as_object().is_some_and(|data| data.values().any(|value| *value == text))
 }
 
 /// The JSON that a text holds, or the text itself.
@@ -142,7 +160,7 @@ fn listed(parts: &[Part<'_>]) -> Box<RawValue> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -195,6 +213,23 @@ mod tests {
         );
         let one = json!({"content": [image]});
         assert_eq!(shaped(&one), (json!({"content": [{"type": "image"}]}), vec![image]));
+    }
+
+    #[test]
+    fn text_that_says_more_than_the_structured_content_follows_it() {
+        let warning = block("only 3 of 900 rows");
+        for (texts, attached) in [
+            (json!([block("{\"rows\": [1]}")]), vec![]),
+            (json!([block("[1]")]), vec![]),
+            (json!([block("")]), vec![]),
+            (json!([warning]), vec![warning.clone()]),
+            (json!([block("{\"rows\":[1]}"), warning]), vec![warning.clone()]),
+        ] {
+            let result = json!({"structuredContent": {"rows": [1]}, "content": texts});
+            assert_eq!(shaped(&result), (json!({"rows": [1]}), attached), "{result}");
+        }
+        let wrapped = json!({"structuredContent": {"result": "done"}, "content": [block("done")]});
+        assert_eq!(shaped(&wrapped), (json!({"result": "done"}), vec![]));
     }
 
     #[test]

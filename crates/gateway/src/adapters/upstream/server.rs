@@ -8,15 +8,17 @@ use std::{
 
 use aql::error::Error;
 use serde_json::{Value, value::RawValue};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
 
 use super::{
     error::{self, Place},
     offers,
     open::Era,
     peer::{Caller, Failure, Inbox, Peer},
+    pins::Accepted,
     relay::{self, ParkedCalls},
     slot::{Slot, Trouble},
+    veil::Veil,
     wire::{self, METHOD_NOT_FOUND, Params, Raw},
 };
 use crate::{config, session::Session};
@@ -38,6 +40,7 @@ pub(super) struct Upstream {
     inbox: Arc<Ears>,
     /// Calls whose clients have to call again.
     pub(super) parked: ParkedCalls,
+    veil: Veil,
 }
 
 /// Hears what an upstream says without being asked.
@@ -53,6 +56,7 @@ impl Upstream {
         notices: mpsc::UnboundedSender<Notice>,
     ) -> Arc<Self> {
         let settings = Arc::new(settings);
+        let veil = Veil::of(&settings.link);
         let inbox = Arc::new(Ears { name: settings.name.clone(), notices });
         let ears: Arc<dyn Inbox> = Arc::<Ears>::clone(&inbox);
         Arc::new(Self {
@@ -62,6 +66,7 @@ impl Upstream {
             settings,
             inbox,
             parked: ParkedCalls::default(),
+            veil,
         })
     }
 
@@ -93,7 +98,7 @@ impl Upstream {
             if let Some(upstream) = upstream.upgrade() {
                 upstream.sessions().remove(session.id());
             }
-            ending.stop("its session has ended").await;
+            ending.end("its session has ended").await;
         });
         slot
     }
@@ -110,25 +115,56 @@ impl Upstream {
         params: &Params,
         about: &str,
         caller: Caller,
+        accepted: Option<&Accepted>,
     ) -> Result<Raw, Error> {
         let place = Place { server: self.name(), tool: about };
-        let Ok(_permit) = self.permits.acquire().await else {
-            return Err(Error::internal("the server is stopping"));
-        };
+        let _permit = self.permit(place).await?;
         let slot = self.slot(&caller.session);
         let mut again = false;
         loop {
-            let peer = slot.peer().await.map_err(|trouble| error::of_opening(place, &trouble))?;
+            let peer =
+                slot.peer().await.map_err(|trouble| self.covered(error::of_opening(place, &trouble)))?;
+            if let Some(accepted) = accepted
+                && !accepted
+                    .agrees(&peer, about, self.settings.start_timeout)
+                    .await
+                    .map_err(|failure| self.covered(error::of_call(place, &failure)))?
+            {
+                self.ask_for_a_look();
+                return Err(super::call::held(self.name(), about, &[]));
+            }
             let asked = peer.request(method, params, self.settings.call_timeout, Some(caller.clone())).await;
             match asked {
                 Ok(raw) => return Ok(raw),
                 // Neither has looked at the request.
-                Err(Failure::SessionLost) if !again => slot.lost(&peer, "its session was lost"),
+                Err(Failure::SessionLost) if !again => slot.lost(&peer),
                 Err(Failure::Unreachable(_)) if !again && peer.is_over() => {}
-                Err(failure) => return Err(error::of_call(place, &failure)),
+                Err(failure) => return Err(self.covered(error::of_call(place, &failure))),
             }
             again = true;
         }
+    }
+
+    /// A place among the calls that the upstream takes at once. Whoever waits too long for one is told.
+    async fn permit(&self, place: Place<'_>) -> Result<SemaphorePermit<'_>, Error> {
+        if let Ok(permit) = self.permits.try_acquire() {
+            return Ok(permit);
+        }
+        match tokio::time::timeout(self.settings.call_timeout, self.permits.acquire()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) => Err(Error::internal("the server is stopping")),
+            Err(_) => Err(error::busy(place, self.settings.max_concurrent_calls)),
+        }
+    }
+
+    /// The error without what the upstream must not repeat.
+    pub(super) fn covered(&self, mut error: Error) -> Error {
+        if let Some(Value::Object(upstream)) = error.details.get_mut("upstream_error")
+            && let Some(Value::String(message)) = upstream.get_mut("message")
+        {
+            *message = self.veil.cover(std::mem::take(message));
+        }
+        error
     }
 
     fn slots(&self) -> Vec<Arc<Slot>> {
@@ -185,7 +221,7 @@ impl Upstream {
     /// Ends all connections.
     pub(super) async fn stop(&self) {
         for slot in self.slots() {
-            slot.stop("the gateway is stopping").await;
+            slot.end("the gateway is stopping").await;
         }
     }
 }
@@ -193,13 +229,15 @@ impl Upstream {
 impl Inbox for Ears {
     fn notified(&self, peer: &Arc<Peer>, method: &str, params: Option<&RawValue>) {
         match method {
-            "notifications/tools/list_changed"
-            | "notifications/resources/list_changed"
-            | "notifications/prompts/list_changed" => {
+            "notifications/tools/list_changed" => {
+                peer.listing.has_changed();
+                let _ = self.notices.send(Notice::LookAgain(self.name.clone()));
+            }
+            "notifications/resources/list_changed" | "notifications/prompts/list_changed" => {
                 // Nobody listens any more when everything stops.
                 let _ = self.notices.send(Notice::LookAgain(self.name.clone()));
             }
-            "notifications/message" => offers::log(&peer.callers(), params),
+            "notifications/message" => offers::log(peer, params),
             _ => {}
         }
     }

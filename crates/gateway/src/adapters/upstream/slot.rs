@@ -10,7 +10,7 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
-use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     environment::Inherits,
@@ -44,8 +44,8 @@ pub(super) struct Slot {
     last_era: Mutex<Option<Era>>,
     since: Instant,
     used_ms: AtomicU64,
-    /// Tells whoever is opening the connection that it is not wanted any more.
-    given_up: Notify,
+    /// Set when it is not wanted any more, for good.
+    given_up: CancellationToken,
 }
 
 /// Why a process is of no use, and whether it ended by itself.
@@ -85,7 +85,7 @@ impl Slot {
             last_era: Mutex::new(last_era),
             since: Instant::now(),
             used_ms: AtomicU64::new(0),
-            given_up: Notify::new(),
+            given_up: CancellationToken::new(),
         }
     }
 
@@ -111,6 +111,9 @@ impl Slot {
             return Ok(peer);
         }
         let mut attempts = Arc::clone(&self.attempts).lock_owned().await;
+        if self.given_up.is_cancelled() {
+            return Err(Trouble { why: GIVEN_UP.to_owned(), pause: None });
+        }
         if let Some(peer) = self.now() {
             return Ok(peer);
         }
@@ -123,6 +126,7 @@ impl Slot {
         let opening = tokio::spawn(async move {
             let opened = slot.open().await;
             match &opened {
+                Err(why) if why == GIVEN_UP => {}
                 Err(why) => {
                     attempts.failed(why);
                     tracing::warn!(upstream = slot.settings.name, why, "an upstream could not be reached");
@@ -164,7 +168,7 @@ impl Slot {
                 let peer = Arc::new(Peer::new(Link::Http(Arc::clone(&link)), Arc::clone(&self.inbox)));
                 tokio::select! {
                     opened = self.greet(&peer, last) => opened?,
-                    () = self.given_up.notified() => return Err(GIVEN_UP.to_owned()),
+                    () = self.given_up.cancelled() => return Err(GIVEN_UP.to_owned()),
                 }
                 if peer.hello().is_some_and(|hello| hello.era == Era::Initialized) {
                     let listening = Arc::clone(&peer);
@@ -176,6 +180,11 @@ impl Slot {
         let era = peer.hello().map(|hello| hello.era);
         *self.last_era.lock().unwrap_or_else(PoisonError::into_inner) = era;
         self.live.store(Some(Arc::clone(&peer)));
+        if self.given_up.is_cancelled() {
+            // Whoever gave it up may have looked before it was there.
+            peer.end(GIVEN_UP);
+            return Err(GIVEN_UP.to_owned());
+        }
         self.inbox.opened(&peer);
         Ok(peer)
     }
@@ -190,7 +199,7 @@ impl Slot {
         let opened = tokio::select! {
             opened = self.greet(&peer, last) => opened.map_err(|why| NotOpened { why, ended: false }),
             why = process.wait() => Err(NotOpened { why, ended: true }),
-            () = self.given_up.notified() => Err(NotOpened { why: GIVEN_UP.to_owned(), ended: false }),
+            () = self.given_up.cancelled() => Err(NotOpened { why: GIVEN_UP.to_owned(), ended: false }),
         };
         if let Err(NotOpened { why, ended }) = opened {
             peer.end(&why);
@@ -227,6 +236,7 @@ impl Slot {
                 Ok(why) => Some(why),
                 Err(_) => Some("it closed its output".to_owned()),
             },
+            () = peer.input_closed() => Some("it closed its input".to_owned()),
             () = peer.ended() => None,
         };
         let lasted = started.elapsed() >= STABLE;
@@ -244,14 +254,23 @@ impl Slot {
         process.stop().await;
     }
 
-    /// Gives a connection up that turned out to be of no use; the next one who asks gets another.
-    pub(super) fn lost(&self, peer: &Arc<Peer>, why: &str) {
-        peer.end(why);
+    /// Gives a connection up that turned out to be of no use; the next one who asks gets another. Whoever else waits on
+    /// it finds out by itself.
+    pub(super) fn lost(&self, peer: &Arc<Peer>) {
+        let live = self.live.load_full();
+        if live.is_some_and(|live| Arc::ptr_eq(&live, peer)) {
+            self.live.store(None);
+        }
     }
 
-    /// Ends the connection.
+    /// Ends the connection for good.
+    pub(super) async fn end(&self, why: &str) {
+        self.given_up.cancel();
+        self.stop(why).await;
+    }
+
+    /// Ends the connection until somebody needs it again.
     pub(super) async fn stop(&self, why: &str) {
-        self.given_up.notify_waiters();
         let Some(peer) = self.live.swap(None) else { return };
         peer.end(why);
         if let Some(link) = peer.http() {
@@ -267,6 +286,6 @@ pub(super) fn explain(failure: &Failure) -> String {
         Failure::Gone(why) => why.to_string(),
         Failure::TimedOut(allowed) => format!("it did not answer within {} s", allowed.as_secs()),
         Failure::SessionLost => "it no longer knows the session".to_owned(),
-        Failure::Unreachable(why) | Failure::Refused(_, why) => why.clone(),
+        Failure::Unreachable(why) | Failure::Broken(why) | Failure::Refused(_, why) => why.clone(),
     }
 }

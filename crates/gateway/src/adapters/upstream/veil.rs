@@ -1,6 +1,6 @@
 //! Servers print what they were given, above all when they fail. Their words are shown without it.
 
-use crate::config::Secret;
+use crate::config::{Link, Secret};
 
 /// Shorter values are in every text, and no secrets.
 const SECRET_BYTES_MIN: usize = 6;
@@ -11,6 +11,20 @@ const COVER: &str = "***";
 pub(super) struct Veil(Vec<String>);
 
 impl Veil {
+    /// The secrets that a link holds.
+    pub(super) fn of(link: &Link) -> Self {
+        match link {
+            Link::Command { args, env, .. } => Self::of_process(args, env),
+            Link::Http { headers, .. } => {
+                let mut veil = Self::default();
+                for (_, value) in headers {
+                    veil.add(value.expose().trim_start_matches("Bearer "));
+                }
+                veil
+            }
+        }
+    }
+
     /// The secrets of a process: values of its variables, and arguments that are called so.
     pub(super) fn of_process(args: &[Secret], env: &[(String, Secret)]) -> Self {
         let mut veil = Self::default();

@@ -1,9 +1,10 @@
 //! The fast path over HTTP: which calls may take it, and taking it.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use aql::profile::Mode;
 use axum::response::{IntoResponse, Response};
+use base64::{Engine, prelude::BASE64_STANDARD};
 use http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value};
 
@@ -148,7 +149,14 @@ fn is_legacy(headers: &HeaderMap) -> bool {
 fn is_self_contained(headers: &HeaderMap, (method, name): (&str, Option<&str>)) -> bool {
     text(headers, "mcp-protocol-version") == Some(STATELESS_VERSION)
         && text(headers, "mcp-method") == Some(method)
-        && text(headers, "mcp-name") == name
+        && text(headers, "mcp-name").map(plain).as_deref() == name
+}
+
+/// A header's value as it was before it was made fit for a header.
+fn plain(value: &str) -> Cow<'_, str> {
+    let encoded = value.strip_prefix("=?base64?").and_then(|value| value.strip_suffix("?="));
+    let decoded = encoded.and_then(|encoded| String::from_utf8(BASE64_STANDARD.decode(encoded).ok()?).ok());
+    decoded.map_or(Cow::Borrowed(value), Cow::Owned)
 }
 
 /// Whether the header that repeats the operation does so. Where it cannot, the library has the words for it.
