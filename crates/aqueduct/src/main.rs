@@ -109,6 +109,9 @@ impl Configuration {
         for warning in &checked.warnings {
             report::note(warning);
         }
+        for left_out in &checked.left_out {
+            report::note(&left_out.warning());
+        }
         Ok(checked)
     }
 

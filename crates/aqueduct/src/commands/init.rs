@@ -163,6 +163,10 @@ fn server_line(server: &Planned, width: usize) -> String {
     if !server.enabled {
         about.push("turned off".to_owned());
     }
+    if !server.waits_for.is_empty() {
+        let verb = if server.waits_for.len() == 1 { "is" } else { "are" };
+        about.push(format!("off until {} {verb} set", server.waits_for.join(", ")));
+    }
     if server.known {
         about.push("configured already".to_owned());
     }

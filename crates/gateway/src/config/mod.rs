@@ -50,7 +50,7 @@ pub use self::{
     reference::reference,
     schema::schema,
     secret::Secret,
-    upstream::{Bearer, Definitions, Link, ToolRules, Upstream},
+    upstream::{Bearer, Definitions, LeftOut, Link, ToolRules, Upstream},
     wrapped::Wrapped,
 };
 pub(crate) use self::{

@@ -53,6 +53,17 @@ pub(super) async fn examine(settings: &config::Upstream, data: &Path) -> Upstrea
     Upstream { name: settings.name.clone(), link: settings.link.shown(), works, findings }
 }
 
+/// One that cannot be started for want of its variables.
+pub(super) fn left_out(left_out: &config::LeftOut) -> Upstream {
+    let finding = Finding::new(Severity::Unreachable, "variable_not_set", left_out.reason());
+    Upstream {
+        name: left_out.name.clone(),
+        link: left_out.link.clone(),
+        works: None,
+        findings: vec![finding.mend(left_out.help())],
+    }
+}
+
 fn works(met: Met) -> Works {
     let Met { start, server, era, version, tools, operations, .. } = met;
     Works { start_ms: milliseconds(start), server, era, version, tools, operations }

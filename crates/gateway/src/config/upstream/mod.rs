@@ -1,6 +1,7 @@
 //! `[upstream.NAME]`: other MCP servers behind this one, and `[server] pinned`.
 
 mod http;
+mod left_out;
 mod link;
 mod name;
 
@@ -17,8 +18,11 @@ use aql::{
     trust::TrustLevel,
 };
 
-pub use self::link::{Bearer, Link};
 pub(crate) use self::name::normal;
+pub use self::{
+    left_out::LeftOut,
+    link::{Bearer, Link},
+};
 use super::{
     bounds, clients,
     environment::Environment,
@@ -111,17 +115,25 @@ impl ToolRules {
     }
 }
 
-/// The upstreams in use in the order of the file, and what is better known about them. `base` is the file's directory.
-/// Where they are not `used`, only their form is checked.
+/// What became of the upstreams of a file, each kind in the order of the file.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    pub(super) upstreams: Vec<Upstream>,
+    pub(super) left_out: Vec<LeftOut>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Settles the upstreams. `base` is the file's directory. Where they are not `used`, only their form is checked. One
+/// whose variables are not set is left out: the others have nothing to do with it.
 pub(super) fn upstreams(
     written: &BTreeMap<Placed<String>, file::Upstream>,
     base: &Path,
     environment: &Environment,
     used: bool,
-) -> Result<(Vec<Upstream>, Vec<String>), Error> {
+) -> Result<Settled, Error> {
     let mut written: Vec<_> = written.iter().collect();
     written.sort_by_key(|(name, _)| name.span().start);
-    let (mut upstreams, mut warnings) = (Vec::new(), Vec::new());
+    let mut settled = Settled::default();
     let mut names: BTreeMap<String, &str> = BTreeMap::new();
     for (given, upstream) in written {
         let name = name::checked(given)?;
@@ -136,7 +148,10 @@ pub(super) fn upstreams(
                 return Err(Error::at(given.span(), message).help_with("give one of them another name"));
             }
         }
-        let in_use = used && upstream.enabled.unwrap_or(true);
+        let wanted = used && upstream.enabled.unwrap_or(true);
+        let left_out = wanted.then(|| LeftOut::of(&name, upstream, environment)).flatten();
+        let in_use = wanted && left_out.is_none();
+        settled.left_out.extend(left_out);
         let expansion = Expansion { environment, in_use };
         let mut about = Vec::new();
         let link = link::link(given, upstream, base, expansion, &mut about)?;
@@ -144,11 +159,11 @@ pub(super) fn upstreams(
         // A link that is not complete belongs to an upstream that is not used.
         if let (Some(link), true) = (link, in_use) {
             let adapter = adapter(upstream, base, environment)?;
-            upstreams.push(Upstream { link, adapter, ..checked });
-            warnings.append(&mut about);
+            settled.upstreams.push(Upstream { link, adapter, ..checked });
+            settled.warnings.append(&mut about);
         }
     }
-    Ok((upstreams, warnings))
+    Ok(settled)
 }
 
 /// Everything but the link.

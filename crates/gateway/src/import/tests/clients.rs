@@ -135,7 +135,18 @@ fn vs_code_asks_for_inputs_which_become_variables() {
     {
         assert!(plan.notes.iter().any(|found| found.contains(note)), "{note}: {:?}", plan.notes);
     }
-    assert!(plan.notes.iter().any(|note| note.contains("will not start")), "{:?}", plan.notes);
+    let off = |name: &str, variable: &str| {
+        let said = format!(
+            "'{name}' will be off as long as the environment variable '{variable}' is not set; set it"
+        );
+        assert!(plan.notes.iter().any(|note| note.starts_with(&said)), "{said}: {:?}", plan.notes);
+    };
+    off("github", "github_token");
+    off("tests", "TOKEN");
+    assert_eq!(
+        (&plan.servers[0].waits_for[..], &plan.servers[1].waits_for[..]),
+        (&["github_token".to_owned()][..], &["TOKEN".to_owned()][..])
+    );
     let upstreams = machine.load().upstreams;
     let config::Link::Http { headers, .. } = &upstreams[0].link else { panic!() };
     assert_eq!(headers[0].1.expose(), "Bearer value of github_token");
