@@ -25,12 +25,14 @@ pub(crate) struct Entry {
     pub(crate) url: Option<Hidden>,
     pub(crate) headers: Vec<(Text, Hidden)>,
     pub(crate) enabled: bool,
+    /// Whether it is reached by the transport that came before streamable HTTP, which we do not speak.
+    pub(crate) sse: bool,
     /// What the operator should know, one sentence each.
     pub(crate) notes: Vec<String>,
 }
 
 /// Windsurf and Gemini have names of their own for the address.
-const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
+pub(super) const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
 
 /// Reads the entries under one path of a file.
 pub(super) struct Reader<'r> {
@@ -67,11 +69,12 @@ impl Reader<'_> {
             cwd: written.get("cwd").map(|given| self.hidden(given, &path, &mut notes)).transpose()?,
             headers: self.table(written, "headers", &path, &mut notes)?,
             enabled: !is(written, "disabled", true) && !is(written, "enabled", false),
+            sse: url.is_some() && is_sse(written),
             command,
             url,
             notes: Vec::new(),
         };
-        notes.extend(remarks(written));
+        notes.extend(remarks(written, entry.sse));
         Ok(Entry { notes, ..entry })
     }
 
@@ -157,10 +160,14 @@ fn wrong(value: &Value<'_>, path: &str, expected: &str) -> Error {
     Error::at(range.start..range.end, format!("'{path}' must be {expected}, but is {found}"))
 }
 
-fn remarks(written: &Object<'_>) -> Vec<String> {
-    let mut remarks = Vec::new();
+fn is_sse(written: &Object<'_>) -> bool {
     let kind = written.get_string("type").or_else(|| written.get_string("transport"));
-    if kind.is_some_and(|kind| kind.value.eq_ignore_ascii_case("sse")) {
+    kind.is_some_and(|kind| kind.value.eq_ignore_ascii_case("sse"))
+}
+
+fn remarks(written: &Object<'_>, sse: bool) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if sse {
         remarks.push(
             "it is of the type 'sse', but only streamable HTTP is spoken; many servers offer both, often under '/mcp'"
                 .to_owned(),

@@ -2,6 +2,7 @@
 //!
 //! Every client has its own dialect. Here they all become an [`Entry`] with values in our own notation.
 
+mod editor;
 mod entry;
 mod notation;
 
@@ -14,7 +15,7 @@ use jsonc_parser::{
     parse_to_ast,
 };
 
-pub(crate) use self::entry::Entry;
+pub(crate) use self::{editor::editor_variable, entry::Entry};
 use super::{
     error::{Error, Place},
     file::{File, Hidden, Placed, Text, Upstream},
