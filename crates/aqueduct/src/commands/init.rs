@@ -199,6 +199,10 @@ fn print_undone(undone: &Undone, json: bool) -> ExitCode {
                 lines.push(format!("  what it was is in {}", kept.display()));
             }
         }
+        for stays in &undone.stays {
+            lines.push(format!("Still in {}: {}", stays.config.display(), stays.upstreams.join(", ")));
+            lines.push("  remove their '[upstream.NAME]' sections if Aqueduct is not to use them".to_owned());
+        }
         lines.extend(undone.refused.iter().map(|refused| format!("Left alone: {refused}")));
         if lines.is_empty() {
             lines.push("There is nothing to put back.".to_owned());

@@ -81,10 +81,15 @@ fn with_yes_it_writes_and_undo_takes_it_back() {
     let refused = run(home.path(), &["--undo"]);
     assert_eq!(refused.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&refused.stdout).contains("was changed since"));
-    assert!(out(&run(home.path(), &["--undo", "--force"])).starts_with("Put back "));
+    let undone = out(&run(home.path(), &["--undo", "--force"]));
+    assert!(undone.starts_with("Put back "), "{undone}");
+    assert!(undone.contains(&format!("Still in {}: github, ", config.display())), "{undone}");
     assert_eq!(fs::read_to_string(&client).unwrap(), before);
     assert_eq!(out(&run(home.path(), &["--undo"])).trim_end(), "There is nothing to put back.");
-    assert_eq!(json_out(&run(home.path(), &["--undo", "--json"])), json!({"restored": [], "refused": []}));
+    assert_eq!(
+        json_out(&run(home.path(), &["--undo", "--json"])),
+        json!({"restored": [], "refused": [], "stays": []})
+    );
 }
 
 #[test]

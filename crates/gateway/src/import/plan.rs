@@ -80,6 +80,8 @@ pub struct ClientChange {
     pub path: PathBuf,
     /// The servers that Aqueduct stands in for.
     pub replaced: Vec<String>,
+    /// What they are called in the configuration.
+    pub upstreams: Vec<String>,
     /// The entry that stands there then.
     pub entry: Start,
     /// Where the file is kept as it was.
@@ -128,7 +130,7 @@ pub fn plan(request: &Request) -> Result<Plan, Error> {
     let mut clients = Vec::new();
     if !request.keep_client {
         for found in &found {
-            clients.extend(change(found, &start, &stamp)?);
+            clients.extend(change(found, &servers, &start, &stamp)?);
         }
         notes.extend(not_on_path(request));
     }
@@ -253,14 +255,22 @@ fn start(request: &Request, config: &Path, data: Option<&Path>) -> Start {
     Start { kind: None, source: None, command: request.command.clone(), args }
 }
 
-fn change(found: &Found, start: &Start, stamp: &str) -> Result<Option<ClientChange>, Error> {
+fn change(
+    found: &Found,
+    servers: &[Server],
+    start: &Start,
+    stamp: &str,
+) -> Result<Option<ClientChange>, Error> {
     let start = start.of_client(found.place.client);
     let Some(after) = rewrite::rewrite(found, &start)? else { return Ok(None) };
     let entries = found.sections.iter().flat_map(|section| &section.entries);
     let path = found.place.path.clone();
+    let shown = path.display().to_string();
+    let of_file = servers.iter().filter(|server| server.from.contains(&shown));
     Ok(Some(ClientChange {
         client: found.place.client.name(),
         replaced: entries.map(|entry| entry.name.get().clone()).collect(),
+        upstreams: of_file.map(|server| server.name.clone()).collect(),
         entry: start,
         backup: files::backup_path(&path, stamp, 1),
         before: Secret::new(found.text.as_str()),
