@@ -134,7 +134,7 @@ pub(super) fn check(
     let server = server(file, environment, flags, remote)?;
     // Those of the file are checked for their form in any case.
     let used = flags.wrapped.is_none();
-    let mut settled = upstream::upstreams(&file.upstream, base, environment, used)?;
+    let mut settled = upstream::upstreams(&file.upstream, &file.notation, base, environment, used)?;
     if let Some(wrapped) = &flags.wrapped {
         settled = wrapped::wrapped(wrapped, environment)?;
     }

@@ -28,6 +28,7 @@ mod file;
 mod given;
 mod load;
 mod mask;
+mod notation;
 mod paths;
 mod read;
 mod reference;

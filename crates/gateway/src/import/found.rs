@@ -107,7 +107,7 @@ impl Found {
         let (mut entries, mut positions, mut own) = (Vec::new(), Vec::new(), None);
         let all = clients::entries(servers, &path, workspace.as_deref());
         for (position, entry) in all.into_iter().enumerate() {
-            let checked = entry.and_then(|entry| check_form(&entry, environment).map(|()| entry));
+            let checked = entry.and_then(|entry| check_form(&entry, &path, environment).map(|()| entry));
             let written = servers.properties.get(position).map(|property| &property.value);
             match checked {
                 Ok(entry) if is_aqueduct(&entry) => own = Some(entry.name.get().clone()),

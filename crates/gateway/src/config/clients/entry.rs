@@ -48,11 +48,7 @@ impl Reader<'_> {
             return Err(wrong(&property.value, &path, "an object"));
         };
         let mut notes = Vec::new();
-        // Zed once kept the program as an object of its own.
-        let (program, inner) = match written.get("command").map(|command| &command.value) {
-            Some(Value::Object(inner)) => (inner.get("path"), inner),
-            _ => (written.get("command"), written),
-        };
+        let (program, inner) = program(written);
         let command = program.map(|given| self.text(given, &path, &mut notes)).transpose()?;
         let url = URLS.iter().find_map(|key| written.get(key));
         let url = url.map(|given| self.hidden(given, &path, &mut notes)).transpose()?;
@@ -130,6 +126,20 @@ impl Reader<'_> {
         };
         set.map(value).collect()
     }
+}
+
+/// The program, and the object that its arguments stand in. Zed once kept both as an object of their own.
+fn program<'a, 'b>(written: &'b Object<'a>) -> (Option<&'b ObjectProp<'a>>, &'b Object<'a>) {
+    match written.get("command").map(|command| &command.value) {
+        Some(Value::Object(inner)) => (inner.get("path"), inner),
+        _ => (written.get("command"), written),
+    }
+}
+
+/// Whether a server is one that only the client can run, as those of its extensions: nothing says how.
+pub(super) fn is_clients_own(value: &Value<'_>) -> bool {
+    let Value::Object(written) = value else { return false };
+    program(written).0.is_none() && URLS.iter().all(|key| written.get(key).is_none())
 }
 
 /// Numbers and truth values are written where strings are meant, and clients take them.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::config::{environment::Environment, file, variables::add_unset};
+use crate::config::{environment::Environment, file, notation::Notation, variables::add_unset};
 
 /// An upstream that is left out, since variables that it needs are not set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -13,11 +13,18 @@ pub struct LeftOut {
     pub variables: Vec<String>,
     /// The program, or the address without its query, as written.
     pub link: String,
+    #[serde(skip)]
+    notation: Notation,
 }
 
 impl LeftOut {
     /// `None` where every variable is set.
-    pub(super) fn of(name: &str, written: &file::Upstream, environment: &Environment) -> Option<Self> {
+    pub(super) fn of(
+        name: &str,
+        written: &file::Upstream,
+        notation: &Notation,
+        environment: &Environment,
+    ) -> Option<Self> {
         let mut variables = Vec::new();
         let mut add = |text: &str| add_unset(text, environment, &mut variables);
         written.command.iter().for_each(|command| add(command.get()));
@@ -43,7 +50,7 @@ impl LeftOut {
             (None, Some(url)) => address(url.get().expose()),
             (None, None) => String::new(),
         };
-        Some(Self { name: name.to_owned(), variables, link })
+        Some(Self { name: name.to_owned(), variables, link, notation: notation.clone() })
     }
 
     /// The variables as a sentence has them.
@@ -77,7 +84,8 @@ impl LeftOut {
         format!(
             "set {them} where Aqueduct is started, as in 'export {first}=…' in a shell or under 'env' of Aqueduct's \
              entry in an MCP client; or write {default} as in '${{{first}:-value}}', or turn the server off with \
-             'enabled = false'"
+             {}",
+            self.notation.turned_off()
         )
     }
 

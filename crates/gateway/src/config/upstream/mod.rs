@@ -28,6 +28,7 @@ use super::{
     environment::Environment,
     error::{Error, Place},
     file::{self, Placed},
+    notation::Notation,
     paths,
     variables::Expansion,
 };
@@ -60,6 +61,9 @@ pub struct Upstream {
     pub overrides: Overrides,
     /// The adapter file that says which operations its tools become.
     pub adapter: Option<PathBuf>,
+    /// Where its values stand, in the words of the file, and where those would that only our own file knows.
+    pub section: String,
+    pub own_section: String,
     /// Whether it was given on the command line: nothing in the file bears its name.
     pub wrapped: bool,
 }
@@ -83,6 +87,8 @@ impl Upstream {
             tools: ToolRules::default(),
             overrides: Overrides::default(),
             adapter: None,
+            section: Notation::Toml.section(name),
+            own_section: Notation::Toml.own_section(name),
             wrapped: true,
         }
     }
@@ -127,6 +133,7 @@ pub(super) struct Settled {
 /// whose variables are not set is left out: the others have nothing to do with it.
 pub(super) fn upstreams(
     written: &BTreeMap<Placed<String>, file::Upstream>,
+    notation: &Notation,
     base: &Path,
     environment: &Environment,
     used: bool,
@@ -149,17 +156,18 @@ pub(super) fn upstreams(
             }
         }
         let wanted = used && upstream.enabled.unwrap_or(true);
-        let left_out = wanted.then(|| LeftOut::of(&name, upstream, environment)).flatten();
+        let left_out = wanted.then(|| LeftOut::of(&name, upstream, notation, environment)).flatten();
         let in_use = wanted && left_out.is_none();
         settled.left_out.extend(left_out);
         let expansion = Expansion { environment, in_use };
         let mut about = Vec::new();
-        let link = link::link(given, upstream, base, expansion, &mut about)?;
+        let link = link::link(given, upstream, notation, base, expansion, &mut about)?;
         let checked = self::upstream(given.get(), name, upstream)?;
         // A link that is not complete belongs to an upstream that is not used.
         if let (Some(link), true) = (link, in_use) {
             let adapter = adapter(upstream, base, environment)?;
-            settled.upstreams.push(Upstream { link, adapter, ..checked });
+            let (section, own_section) = (notation.section(given.get()), notation.own_section(given.get()));
+            settled.upstreams.push(Upstream { link, adapter, section, own_section, ..checked });
             settled.warnings.append(&mut about);
         }
     }
@@ -193,6 +201,8 @@ fn upstream(given: &str, name: String, written: &file::Upstream) -> Result<Upstr
         overrides: overrides(written.tools.as_ref())?,
         link: Link::default(),
         adapter: None,
+        section: String::new(),
+        own_section: String::new(),
         wrapped: false,
         name,
     })
@@ -277,11 +287,13 @@ pub(super) fn pinned(written: Option<&Vec<Placed<String>>>) -> Result<Vec<String
     Ok(pinned)
 }
 
-/// Whether an upstream that a client's file gives could be used as it is, variables and its name aside.
-pub(crate) fn check_form(entry: &clients::Entry, environment: &Environment) -> Result<(), Error> {
+/// Whether an upstream that a client's file gives could be used as it is, variables and its name aside. `path` is where
+/// the client's servers stand.
+pub(crate) fn check_form(entry: &clients::Entry, path: &str, environment: &Environment) -> Result<(), Error> {
     let upstream = file::Upstream { enabled: Some(false), ..entry.clone().into() };
     let name = normal(entry.name.get()).filter(|name| name.len() <= name::NAME_CHARS_MAX);
     let name = Placed::new(entry.name.span(), name.unwrap_or_else(|| "server".to_owned()));
     let alone = BTreeMap::from([(name, upstream)]);
-    upstreams(&alone, Path::new(""), environment, false).map(drop)
+    let notation = Notation::Json { servers: path.to_owned() };
+    upstreams(&alone, &notation, Path::new(""), environment, false).map(drop)
 }

@@ -14,6 +14,7 @@ use super::{
     environment::Environment,
     error::Error,
     file::{self, Hidden, Placed},
+    notation::Notation,
     secret::Secret,
     upstream::{self, Settled},
 };
@@ -58,7 +59,8 @@ pub(super) fn wrapped(given: &Wrapped, environment: &Environment) -> Result<Sett
     let name = placed(given.given_name());
     let written = BTreeMap::from([(name, written(given))]);
     let base: &Path = &given.directory;
-    let mut settled = upstream::upstreams(&written, base, environment, true).map_err(Error::elsewhere)?;
+    let mut settled =
+        upstream::upstreams(&written, &Notation::Toml, base, environment, true).map_err(Error::elsewhere)?;
     for upstream in &mut settled.upstreams {
         upstream.wrapped = true;
         // Whoever starts a server directly does not lose what it keeps in memory.
