@@ -81,13 +81,14 @@ impl Configuration {
         }
     }
 
-    /// The flags that make another process see the same configuration from any directory.
-    fn as_arguments(&self) -> Vec<String> {
+    /// The flags that make another process see the same configuration from any directory. `file` is the file in use,
+    /// which may have been found without being named.
+    fn as_arguments(&self, file: Option<&std::path::Path>) -> Vec<String> {
         let absolute = |path: &std::path::PathBuf| {
             std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
         };
         let flags = [
-            ("--config", self.config.as_ref().map(absolute)),
+            ("--config", file.map(|file| normal(file).display().to_string())),
             ("--data", self.data.as_ref().map(absolute)),
             ("--mode", self.mode.clone()),
             ("--profile", self.profile.clone()),
@@ -109,6 +110,9 @@ impl Configuration {
         for warning in &checked.warnings {
             report::note(warning);
         }
+        for left_out in &checked.left_out {
+            report::note(&left_out.warning());
+        }
         Ok(checked)
     }
 
@@ -123,6 +127,17 @@ impl Configuration {
     ) -> Result<gateway::config::Checked, gateway::config::Error> {
         let environment = gateway::config::Environment::capture();
         gateway::config::load(gateway::config::Sources { file: self.config.clone(), environment, flags })
+    }
+}
+
+/// The absolute path without detours. The last part stays as it is, also where it is a link: paths in the file start in
+/// the directory of the link.
+fn normal(file: &std::path::Path) -> std::path::PathBuf {
+    let whole = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+    let directory = whole.parent().and_then(|directory| directory.canonicalize().ok());
+    match (directory, whole.file_name()) {
+        (Some(directory), Some(name)) => directory.join(name),
+        _ => whole,
     }
 }
 

@@ -48,7 +48,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             .iter()
             .map(|found| json!({"operation": found.operation, "rule": found.rule, "message": found.message}))
             .collect();
-        report::print(&json!({"file": file, "operations": operations, "findings": findings}).to_string());
+        let told = json!({"file": file, "operations": operations, "left_out": config.left_out, "findings": findings});
+        report::print(&told.to_string());
     } else {
         let source =
             file.map_or_else(|| "defaults; no configuration file".to_owned(), |file| format!("file {file}"));

@@ -128,6 +128,10 @@ impl Target {
             // A saved list needs no server.
             (None, Some(_)) => Ok(other(visiting::by_command(name, Path::new(""), &[]))),
             (None, None) => {
+                if let Some(left_out) = config.left_out.iter().find(|left_out| left_out.name == *name) {
+                    let message = format!("the server '{name}' cannot be used, since {}", left_out.reason());
+                    return Err(Failure::trouble(&message, &left_out.help()));
+                }
                 let names: Vec<&str> =
                     config.upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
                 let help = match suggest::nearest(name, names.iter().copied()) {

@@ -73,7 +73,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 /// The names that were asked for, each of which must be configured.
 fn known(config: &Checked, asked: &[String]) -> Result<Vec<String>, Failure> {
-    let names = || config.upstreams.iter().map(|upstream| upstream.name.as_str());
+    let left_out = || config.left_out.iter().map(|left_out| left_out.name.as_str());
+    let names = || config.upstreams.iter().map(|upstream| upstream.name.as_str()).chain(left_out());
     for name in asked {
         if names().any(|known| known == name) {
             continue;

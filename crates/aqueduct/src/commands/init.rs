@@ -163,6 +163,10 @@ fn server_line(server: &Planned, width: usize) -> String {
     if !server.enabled {
         about.push("turned off".to_owned());
     }
+    if !server.waits_for.is_empty() {
+        let verb = if server.waits_for.len() == 1 { "is" } else { "are" };
+        about.push(format!("off until {} {verb} set", server.waits_for.join(", ")));
+    }
     if server.known {
         about.push("configured already".to_owned());
     }
@@ -194,6 +198,10 @@ fn print_undone(undone: &Undone, json: bool) -> ExitCode {
             if let Some(kept) = &restored.given_up {
                 lines.push(format!("  what it was is in {}", kept.display()));
             }
+        }
+        for stays in &undone.stays {
+            lines.push(format!("Still in {}: {}", stays.config.display(), stays.upstreams.join(", ")));
+            lines.push("  remove their '[upstream.NAME]' sections if Aqueduct is not to use them".to_owned());
         }
         lines.extend(undone.refused.iter().map(|refused| format!("Left alone: {refused}")));
         if lines.is_empty() {

@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
             on_stdio(&config, &app).await
         } else {
             let mut client = vec!["serve".to_owned(), "--stdio".to_owned()];
-            client.extend(arguments.configuration.as_arguments());
+            client.extend(arguments.configuration.as_arguments(config.file.as_deref()));
             on_http(&config, &app, &client).await
         };
         app.close().await;

@@ -93,7 +93,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         app.gateway.settled().await;
         let result = match &arguments.http {
             None => serve::on_stdio(&config, &app).await,
-            Some(_) => serve::on_http(&config, &app, &as_arguments(arguments)).await,
+            Some(_) => serve::on_http(&config, &app, &as_arguments(arguments, config.file.as_deref())).await,
         };
         app.close().await;
         result
@@ -119,9 +119,9 @@ fn wrapped(arguments: &Arguments) -> Wrapped {
 }
 
 /// The arguments with which a client would start the same. Values that may be secrets are left for a person to fill in.
-fn as_arguments(arguments: &Arguments) -> Vec<String> {
+fn as_arguments(arguments: &Arguments, file: Option<&std::path::Path>) -> Vec<String> {
     let mut line = vec!["wrap".to_owned()];
-    line.extend(arguments.configuration.as_arguments());
+    line.extend(arguments.configuration.as_arguments(file));
     let mut flag = |name: &str, value: Option<String>| {
         line.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
     };

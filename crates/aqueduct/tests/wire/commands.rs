@@ -4,7 +4,7 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
-use crate::harness::{aqueduct, command, data};
+use crate::harness::{Setup, aqueduct, command, data};
 
 fn run(directory: &tempfile::TempDir, arguments: &[&str]) -> Output {
     command(&aqueduct(), directory.path()).args(arguments).output().unwrap()
@@ -132,10 +132,31 @@ fn completions_and_help_are_there() {
     }
 }
 
+/// A client starts it in a directory of its own, and must find the same file there.
+#[test]
+fn what_to_paste_names_the_file_in_use_however_it_was_found() {
+    let directory = data();
+    std::fs::create_dir(directory.path().join("sub")).unwrap();
+    std::fs::write(directory.path().join("aqueduct.toml"), "[server]\n").unwrap();
+    let file = directory.path().canonicalize().unwrap().join("aqueduct.toml");
+    let plain = || Setup::new(directory.path());
+    for setup in [
+        plain(),
+        plain().arguments(&["--config", "./sub/../aqueduct.toml"]),
+        plain().env("AQUEDUCT_CONFIG", "sub/../aqueduct.toml"),
+    ] {
+        let server = setup.http();
+        let pasted: Vec<Value> =
+            server.welcome.lines().filter_map(|line| serde_json::from_str(line.trim()).ok()).collect();
+        let arguments = &pasted[1]["mcpServers"]["aqueduct"]["args"];
+        assert_eq!(arguments, &json!(["serve", "--stdio", "--config", file]), "{}", server.welcome);
+    }
+}
+
 #[test]
 fn serve_prints_where_it_is_and_what_to_paste() {
     let directory = data();
-    let server = crate::harness::Setup::new(directory.path()).http();
+    let server = Setup::new(directory.path()).http();
     assert!(server.welcome.contains(&server.url));
     let pasted: Vec<Value> =
         server.welcome.lines().filter_map(|line| serde_json::from_str(line.trim()).ok()).collect();

@@ -55,6 +55,40 @@ fn a_server_that_works_is_told_with_what_it_is() {
     assert!(!directory.path().join("data-home").exists(), "looking makes nothing");
 }
 
+/// The token of one server is not the trouble of another.
+#[test]
+fn a_server_whose_variables_are_not_set_is_told_and_the_others_go_on() {
+    let directory = data();
+    let script = server(directory.path(), "places");
+    let config = format!(
+        "[upstream.needy]\ncommand = \"x\"\nenv = {{ A = \"${{NOT_SET_ANYWHERE}}\", B = \"${{NOR_THIS_ONE}}\" }}\n\
+         [upstream.places]\ncommand = \"{}\"\n",
+        script.display()
+    );
+    let output = doctor(directory.path(), &config, &["--json"]);
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output));
+    let told = report(&output);
+    assert_eq!(
+        (&told["upstreams"][0]["name"], &told["upstreams"][0]["works"]["tools"]),
+        (&json!("places"), &json!(2))
+    );
+    let needy = &told["upstreams"][1];
+    assert_eq!((&needy["name"], codes(needy)), (&json!("needy"), vec!["variable_not_set"]), "{told}");
+    assert_eq!(codes(&told["configuration"]), [""; 0], "it is told once");
+    let message = needy["findings"][0]["message"].as_str().unwrap();
+    assert!(message.contains("'NOT_SET_ANYWHERE' and 'NOR_THIS_ONE'"), "{message}");
+    assert!(text(&doctor(directory.path(), &config, &["needy"])).contains("'export NOT_SET_ANYWHERE="));
+    for arguments in [&["ops"][..], &["check"]] {
+        let output = command(&aqueduct(), directory.path()).args(arguments).output().unwrap();
+        // The names of the script's tools are no model of style, which 'check' tells.
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{arguments:?}: {}", text(&output));
+        let warned = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(warned.contains("'needy'") && warned.contains("'NOR_THIS_ONE'"), "{arguments:?}: {warned}");
+        assert!(text(&output).contains("places"), "{arguments:?}: {}", text(&output));
+    }
+    all_ended(&script);
+}
+
 #[test]
 fn every_failure_of_a_command_is_told_with_what_helps() {
     let directory = data();
@@ -241,19 +275,19 @@ fn what_changed_what_is_left_out_and_what_is_not_sure_is_told() {
 #[test]
 fn a_wrong_configuration_is_told_as_such() {
     let directory = data();
-    let config = "[upstream.x]\ncommand = \"x\"\nargs = [\"${NOT_SET_ANYWHERE}\"]\n";
+    let config = "[upstream.x]\ncommand = \"x\"\nargs = [\"$\"]\n";
     let output = doctor(directory.path(), config, &[]);
     assert_eq!(output.status.code(), Some(3));
     assert!(
-        text(&output).contains("NOT_SET_ANYWHERE") && text(&output).contains("help"),
+        text(&output).contains("'upstream.x.args[0]'") && text(&output).contains("help"),
         "{}",
         text(&output)
     );
     let output = doctor(directory.path(), config, &["--json"]);
     assert_eq!(output.status.code(), Some(3));
     let finding = report(&output)["configuration"]["findings"][0].clone();
-    assert!(finding["message"].as_str().unwrap().contains("NOT_SET_ANYWHERE"), "{finding}");
-    assert!(finding["mend"].as_str().unwrap().contains("enabled = false"), "{finding}");
+    assert!(finding["message"].as_str().unwrap().contains("'upstream.x.args[0]'"), "{finding}");
+    assert!(finding["mend"].as_str().unwrap().contains("write '$$'"), "{finding}");
 }
 
 #[test]

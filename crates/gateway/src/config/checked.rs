@@ -24,7 +24,7 @@ use super::{
     given::Given,
     load::Overrides,
     paths, safety,
-    upstream::{self, Upstream},
+    upstream::{self, LeftOut, Settled, Upstream},
     wrapped,
 };
 
@@ -44,6 +44,8 @@ pub struct Checked {
     pub auth: Auth,
     /// The other servers that are used, in the order of the file.
     pub upstreams: Vec<Upstream>,
+    /// Those that would be used if their variables were set.
+    pub left_out: Vec<LeftOut>,
     /// The file that was read, if there was one.
     pub file: Option<PathBuf>,
     /// What works but is better known, one sentence each.
@@ -102,9 +104,10 @@ pub struct Token {
 }
 
 impl File {
-    /// What keeps this file from being used as things are.
-    pub(crate) fn trouble(&self, base: &Path, environment: &Environment) -> Option<Error> {
-        check(self, base, environment, &Overrides { allow_remote: true, ..Overrides::default() }).err()
+    /// What would be left out as things are, or what keeps this file from being used.
+    pub(crate) fn outlook(&self, base: &Path, environment: &Environment) -> Result<Vec<LeftOut>, Error> {
+        let flags = Overrides { allow_remote: true, ..Overrides::default() };
+        check(self, base, environment, &flags).map(|checked| checked.left_out)
     }
 
     /// What its upstreams are called there.
@@ -131,10 +134,11 @@ pub(super) fn check(
     let server = server(file, environment, flags, remote)?;
     // Those of the file are checked for their form in any case.
     let used = flags.wrapped.is_none();
-    let (mut upstreams, mut about_upstreams) = upstream::upstreams(&file.upstream, base, environment, used)?;
+    let mut settled = upstream::upstreams(&file.upstream, &file.notation, base, environment, used)?;
     if let Some(wrapped) = &flags.wrapped {
-        (upstreams, about_upstreams) = wrapped::wrapped(wrapped, environment)?;
+        settled = wrapped::wrapped(wrapped, environment)?;
     }
+    let Settled { upstreams, left_out, warnings: about_upstreams } = settled;
     let warnings = [warnings(&server), file.notes.clone(), about_upstreams].concat();
     let max_database_bytes = &file.store.max_database_bytes;
     Ok(Checked {
@@ -152,6 +156,7 @@ pub(super) fn check(
         policy: safety::policy(&file.safety)?,
         auth,
         upstreams,
+        left_out,
         file: None,
         warnings,
         server,

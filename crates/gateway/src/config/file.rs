@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::bounds;
+use super::{bounds, notation::Notation};
 
 mod upstream;
 pub(crate) use upstream::Hidden;
@@ -88,6 +88,9 @@ pub struct File {
     /// What was noticed while reading that the operator should know; no part of the file.
     #[serde(skip)]
     pub(super) notes: Vec<String>,
+    /// How it is written; no part of the file either.
+    #[serde(skip)]
+    pub(super) notation: Notation,
 }
 
 /// How agents reach the server, and which tools they see.

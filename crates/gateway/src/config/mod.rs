@@ -28,6 +28,7 @@ mod file;
 mod given;
 mod load;
 mod mask;
+mod notation;
 mod paths;
 mod read;
 mod reference;
@@ -50,7 +51,7 @@ pub use self::{
     reference::reference,
     schema::schema,
     secret::Secret,
-    upstream::{Bearer, Definitions, Link, ToolRules, Upstream},
+    upstream::{Bearer, Definitions, LeftOut, Link, ToolRules, Upstream},
     wrapped::Wrapped,
 };
 pub(crate) use self::{

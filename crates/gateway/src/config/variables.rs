@@ -59,7 +59,18 @@ pub(crate) fn is_name(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// What values are made complete with. Those of an upstream that is not used are only checked for their form.
+/// Adds the variables to which a value must wait, each once. What is malformed is for the check of its form.
+pub(super) fn add_unset(text: &str, environment: &Environment, unset: &mut Vec<String>) {
+    for piece in pieces(text).unwrap_or_default() {
+        let Piece::Variable { name, default: None } = piece else { continue };
+        if environment.named(name).is_none() && !unset.iter().any(|earlier| earlier == name) {
+            unset.push(name.to_owned());
+        }
+    }
+}
+
+/// What values are made complete with. Those of an upstream that is not used, or that waits for variables, are only
+/// checked for their form.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Expansion<'a> {
     pub(super) environment: &'a Environment,
@@ -67,7 +78,7 @@ pub(super) struct Expansion<'a> {
 }
 
 impl Expansion<'_> {
-    /// The complete value; `None` where a variable is not set and need not be. `what` is what errors call the value.
+    /// The complete value; `None` where a variable is not set. `what` is what errors call the value.
     pub(super) fn expand(&self, what: &str, text: &str, span: Range<usize>) -> Result<Option<String>, Error> {
         let pieces = pieces(text).map_err(|malformed| {
             Error::at(span.clone(), format!("{what} {malformed}")).help_with(
@@ -99,26 +110,14 @@ impl Expansion<'_> {
     ) -> Result<Option<&'v str>, Error> {
         // A default also stands in for an empty variable, as in a shell.
         let set = self.environment.named(name).filter(|value| default.is_none() || !value.is_empty());
-        let error = match (set, default) {
-            (None, Some(default)) => return Ok(Some(default)),
-            (None, None) if !self.in_use => return Ok(None),
-            (None, None) => {
-                let message = format!("{what} needs the environment variable '{name}', which is not set");
-                Error::at(span.clone(), message).help_with(format!(
-                    "set '{name}', write a default as in '${{{name}:-value}}', or turn the upstream off with \
-                     'enabled = false'"
-                ))
-            }
-            (Some(value), _) => match value.to_str() {
-                Some(value) => return Ok(Some(value)),
-                None => {
-                    let message =
-                        format!("{what} needs the environment variable '{name}', which is not UTF-8 text");
-                    Error::at(span.clone(), message)
-                }
-            },
-        };
-        Err(error)
+        match (set, default) {
+            (None, default) => Ok(default),
+            (Some(value), _) => value.to_str().map(Some).ok_or_else(|| {
+                let message =
+                    format!("{what} needs the environment variable '{name}', which is not UTF-8 text");
+                Error::at(span.clone(), message)
+            }),
+        }
     }
 }
 
@@ -155,12 +154,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_set_is_named() {
-        assert_eq!(
-            expand("secret${NONE}", true),
-            Err("it needs the environment variable 'NONE', which is not set".to_owned())
-        );
-        assert_eq!(expand("${NONE}", false), Ok(None));
+    fn what_is_not_set_is_named_once() {
+        for in_use in [true, false] {
+            assert_eq!(expand("secret${NONE}", in_use), Ok(None));
+        }
+        let environment = Environment::new([("A", "one"), ("EMPTY", "")]);
+        let mut unset = Vec::new();
+        for text in ["${NONE}${A}${EMPTY}", "x${NONE}${OTHER}", "${DEFAULT:-x}$${DOLLAR}", "${LOST}$"] {
+            add_unset(text, &environment, &mut unset);
+        }
+        assert_eq!(unset, ["NONE", "OTHER"], "what is malformed is told as that");
     }
 
     #[test]

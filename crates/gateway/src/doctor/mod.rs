@@ -58,7 +58,7 @@ pub struct Report {
     pub configuration: Looked,
     pub data: Looked,
     pub address: Looked,
-    /// In the order of the configuration.
+    /// In the order of the configuration, those that wait for variables after the others.
     pub upstreams: Vec<Upstream>,
 }
 
@@ -104,11 +104,13 @@ pub async fn examine(config: &Checked, names: &[String], waiting: Watcher<'_>) -
         upstreams.push(seen);
     }
     upstreams.sort_by_key(|(place, _)| *place);
+    let is_meant = |left_out: &&config::LeftOut| names.is_empty() || names.contains(&left_out.name);
+    let left_out = config.left_out.iter().filter(is_meant).map(upstream::left_out);
     Report {
         configuration: configuration(config),
         data: place::data(&config.store.data),
         address: place::address(config).await,
-        upstreams: upstreams.into_iter().map(|(_, upstream)| upstream).collect(),
+        upstreams: upstreams.into_iter().map(|(_, upstream)| upstream).chain(left_out).collect(),
     }
 }
 

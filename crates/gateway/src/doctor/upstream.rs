@@ -53,6 +53,17 @@ pub(super) async fn examine(settings: &config::Upstream, data: &Path) -> Upstrea
     Upstream { name: settings.name.clone(), link: settings.link.shown(), works, findings }
 }
 
+/// One that cannot be started for want of its variables.
+pub(super) fn left_out(left_out: &config::LeftOut) -> Upstream {
+    let finding = Finding::new(Severity::Unreachable, "variable_not_set", left_out.reason());
+    Upstream {
+        name: left_out.name.clone(),
+        link: left_out.link.clone(),
+        works: None,
+        findings: vec![finding.mend(left_out.help())],
+    }
+}
+
 fn works(met: Met) -> Works {
     let Met { start, server, era, version, tools, operations, .. } = met;
     Works { start_ms: milliseconds(start), server, era, version, tools, operations }
@@ -73,10 +84,7 @@ fn findings(settings: &config::Upstream, met: &Met) -> Vec<Finding> {
     } else if met.left_out == met.tools {
         findings.push(
             Finding::new(Severity::Problem, "all_left_out", "your rules leave all of its tools out").mend(
-                format!(
-                    "loosen 'allow' and 'deny' in '[upstream.{0}]', or set 'enabled = false'",
-                    settings.name
-                ),
+                format!("loosen 'allow' and 'deny' in {}, or set 'enabled = false'", settings.own_section),
             ),
         );
     } else if met.left_out > 0 {
@@ -109,9 +117,9 @@ fn findings(settings: &config::Upstream, met: &Met) -> Vec<Finding> {
             few(&met.to_review)
         );
         findings.push(Finding::new(Severity::Note, "needs_review", message).mend(format!(
-            "look with 'aqueduct describe {first}', and say what you know in '[upstream.{}.tools.TOOL]' with \
-             'category' and 'danger'",
-            settings.name
+            "look with 'aqueduct describe {first}', and say what you know of a tool by 'category' and 'danger' \
+             under 'tools' in {}",
+            settings.own_section
         )));
     }
     findings
@@ -136,8 +144,8 @@ fn held(settings: &config::Upstream, held: &[Held]) -> Option<Finding> {
     let finding = Finding::new(Severity::Problem, "definitions_changed", message);
     Some(finding.mend(format!(
         "look with 'aqueduct discover {0} --diff', then accept with 'aqueduct discover {0} --accept', or set \
-         'definitions = \"follow\"' in '[upstream.{0}]'",
-        settings.name
+         'definitions = \"follow\"' in {1}",
+        settings.name, settings.own_section
     )))
 }
 
@@ -150,7 +158,7 @@ fn few(names: &[String]) -> String {
 }
 
 fn told(settings: &config::Upstream, ailment: &Ailment) -> Finding {
-    let section = format!("'[upstream.{}]'", settings.name);
+    let (section, own) = (&settings.section, &settings.own_section);
     let finding = |code, message: &str| Finding::new(Severity::Unreachable, code, message);
     match ailment {
         Ailment::NoProgram => {
@@ -162,20 +170,20 @@ fn told(settings: &config::Upstream, ailment: &Ailment) -> Finding {
             .mend(format!("make it, or correct 'cwd' in {section}")),
         Ailment::NotRunnable(why) => finding("command_not_runnable", why)
             .mend("give the file the right to be run ('chmod +x'), or name an interpreter as 'command'"),
-        Ailment::Ended(why) => finding("ended", why).mend(advice::of_words(why, &section)),
+        Ailment::Ended(why) => finding("ended", why).mend(advice::of_words(why, section)),
         Ailment::Silent { within, words } => {
             let mut message = format!("it did not answer within {}", seconds(*within));
             if let Some(words) = words {
                 message = format!("{message}; it said last: {words}");
             }
             let mend = match (&settings.link, words) {
-                (Link::Command { .. }, Some(words)) => advice::of_words(words, &section),
+                (Link::Command { .. }, Some(words)) => advice::of_words(words, section),
                 (Link::Command { .. }, None) => format!(
-                    "run its command by hand to see what it waits for; raise 'start_timeout_seconds' in {section} if it \
+                    "run its command by hand to see what it waits for; raise 'start_timeout_seconds' in {own} if it \
                      only needs longer, as for a first download"
                 ),
                 (Link::Http { .. }, _) => {
-                    format!("look whether the server is busy; raise 'start_timeout_seconds' in {section} if it is slow")
+                    format!("look whether the server is busy; raise 'start_timeout_seconds' in {own} if it is slow")
                 }
             };
             finding("no_answer", &message).mend(mend)

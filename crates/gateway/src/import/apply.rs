@@ -49,6 +49,8 @@ pub fn apply(plan: &Plan) -> Result<Done, Error> {
             backup: backup.clone(),
             before: files::hash(client.before.expose()),
             after: files::hash(client.after.expose()),
+            config: Some(plan.config.clone()),
+            upstreams: client.upstreams.clone(),
         });
         clients.push(Written { path: client.path.clone(), backup });
     }

@@ -107,9 +107,19 @@ impl Found {
         let (mut entries, mut positions, mut own) = (Vec::new(), Vec::new(), None);
         let all = clients::entries(servers, &path, workspace.as_deref());
         for (position, entry) in all.into_iter().enumerate() {
-            let checked = entry.and_then(|entry| check_form(&entry, environment).map(|()| entry));
+            let checked = entry.and_then(|entry| check_form(&entry, &path, environment).map(|()| entry));
+            let written = servers.properties.get(position).map(|property| &property.value);
             match checked {
                 Ok(entry) if is_aqueduct(&entry) => own = Some(entry.name.get().clone()),
+                Ok(entry) if entry.sse => self.note(&format!(
+                    "'{path}.{}' is of the type 'sse', which we do not speak, so it stays with the client; many servers \
+                     also offer streamable HTTP, often under '/mcp'",
+                    entry.name.get()
+                )),
+                Ok(entry) if let Some(variable) = self.editor_variable(written, project) => self.note(&format!(
+                    "'{path}.{}' uses '{variable}', which only the client can fill in, so it stays with the client",
+                    entry.name.get()
+                )),
                 Ok(entry) => {
                     entries.push(in_project(entry, project));
                     positions.push(position);
@@ -126,6 +136,13 @@ impl Found {
             ));
         }
         self.sections.push(Section { keys, entries, positions, own });
+    }
+
+    /// Only editors have such variables; elsewhere `${file}` is one of the environment.
+    fn editor_variable(&self, written: Option<&Value<'_>>, project: Option<&Path>) -> Option<String> {
+        let Some(Value::Object(server)) = written else { return None };
+        let by_editor = matches!(self.place.client, Client::VsCode | Client::Cursor);
+        by_editor.then(|| clients::editor_variable(server, project.is_some())).flatten()
     }
 
     fn note(&mut self, text: &str) {

@@ -26,6 +26,11 @@ pub(super) struct Change {
     pub(super) backup: PathBuf,
     pub(super) before: String,
     pub(super) after: String,
+    /// The configuration that its servers went to, and what they are called there. Older notes lack both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) config: Option<PathBuf>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) upstreams: Vec<String>,
 }
 
 pub(super) fn path(data: &Path) -> PathBuf {

@@ -28,7 +28,7 @@ pub use self::{
     error::Error,
     plan::{ClientChange, Plan, Planned, Request, plan},
     rewrite::Start,
-    undo::{Restored, Undone, undo},
+    undo::{Restored, Stays, Undone, undo},
 };
 
 /// The time that stands in the names of backups.

@@ -14,7 +14,7 @@ use super::{
     render::{self, Secrets},
     rewrite::{self, Start},
 };
-use crate::config::{Environment, File, Overrides, Secret, data_directory};
+use crate::config::{Environment, File, LeftOut, Overrides, Secret, data_directory};
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -69,6 +69,8 @@ pub struct Planned {
     pub enabled: bool,
     /// Whether the configuration has it already.
     pub known: bool,
+    /// The variables that are not set, without which it stays off.
+    pub waits_for: Vec<String>,
 }
 
 /// A client's file that changes.
@@ -78,6 +80,8 @@ pub struct ClientChange {
     pub path: PathBuf,
     /// The servers that Aqueduct stands in for.
     pub replaced: Vec<String>,
+    /// What they are called in the configuration.
+    pub upstreams: Vec<String>,
     /// The entry that stands there then.
     pub entry: Start,
     /// Where the file is kept as it was.
@@ -108,7 +112,14 @@ pub fn plan(request: &Request) -> Result<Plan, Error> {
     notes.extend(about);
     let added = render::toml(&servers, Secrets::Written)?;
     let after = joined(before.as_deref(), &added);
-    notes.extend(verify(&config, &after, environment)?);
+    let waiting = match verify(&config, &after, environment)? {
+        Ok(left_out) => left_out,
+        Err(trouble) => {
+            notes.push(trouble);
+            Vec::new()
+        }
+    };
+    notes.extend(waiting.iter().map(waits));
 
     let explicit = request.data.as_ref().map(|data| absolute(environment, data));
     let overrides = Overrides { data: explicit.clone(), ..Overrides::default() };
@@ -119,12 +130,12 @@ pub fn plan(request: &Request) -> Result<Plan, Error> {
     let mut clients = Vec::new();
     if !request.keep_client {
         for found in &found {
-            clients.extend(change(found, &start, &stamp)?);
+            clients.extend(change(found, &servers, &start, &stamp)?);
         }
         notes.extend(not_on_path(request));
     }
     Ok(Plan {
-        servers: servers.iter().map(planned).collect(),
+        servers: servers.iter().map(|server| planned(server, &waiting)).collect(),
         config_exists: before.is_some(),
         config_added: render::toml(&servers, Secrets::Covered)?,
         config,
@@ -218,8 +229,9 @@ fn joined(before: Option<&str>, added: &str) -> String {
     }
 }
 
-/// The file must load as it will be. Variables that are not set yet are told, but they are for later.
-fn verify(path: &Path, text: &str, environment: &Environment) -> Result<Option<String>, Error> {
+/// The file must load as it will be. What is only so here and now is told: the servers that wait for variables, or why
+/// Aqueduct would not start.
+fn verify(path: &Path, text: &str, environment: &Environment) -> Result<Result<Vec<LeftOut>, String>, Error> {
     let name = path.display().to_string();
     let file = File::parse(&name, text).map_err(|error| {
         Error::new(
@@ -228,7 +240,7 @@ fn verify(path: &Path, text: &str, environment: &Environment) -> Result<Option<S
         )
     })?;
     let base = path.parent().unwrap_or(Path::new(""));
-    Ok(file.trouble(base, environment).map(|error| {
+    Ok(file.outlook(base, environment).map_err(|error| {
         let help = error.help().map(|help| format!("; {help}")).unwrap_or_default();
         format!("as things are, Aqueduct will not start: {}{help}", error.message())
     }))
@@ -243,14 +255,22 @@ fn start(request: &Request, config: &Path, data: Option<&Path>) -> Start {
     Start { kind: None, source: None, command: request.command.clone(), args }
 }
 
-fn change(found: &Found, start: &Start, stamp: &str) -> Result<Option<ClientChange>, Error> {
+fn change(
+    found: &Found,
+    servers: &[Server],
+    start: &Start,
+    stamp: &str,
+) -> Result<Option<ClientChange>, Error> {
     let start = start.of_client(found.place.client);
     let Some(after) = rewrite::rewrite(found, &start)? else { return Ok(None) };
     let entries = found.sections.iter().flat_map(|section| &section.entries);
     let path = found.place.path.clone();
+    let shown = path.display().to_string();
+    let of_file = servers.iter().filter(|server| server.from.contains(&shown));
     Ok(Some(ClientChange {
         client: found.place.client.name(),
         replaced: entries.map(|entry| entry.name.get().clone()).collect(),
+        upstreams: of_file.map(|server| server.name.clone()).collect(),
         entry: start,
         backup: files::backup_path(&path, stamp, 1),
         before: Secret::new(found.text.as_str()),
@@ -259,13 +279,20 @@ fn change(found: &Found, start: &Start, stamp: &str) -> Result<Option<ClientChan
     }))
 }
 
-fn planned(server: &Server) -> Planned {
+/// Clients may start us with other variables than a shell has, so this is no mistake yet.
+fn waits(left_out: &LeftOut) -> String {
+    format!("'{}' will be off as long as {}; {}", left_out.name, left_out.reason(), left_out.help())
+}
+
+fn planned(server: &Server, waiting: &[LeftOut]) -> Planned {
+    let waits = waiting.iter().find(|left_out| left_out.name == server.name);
     Planned {
         name: server.name.clone(),
         given: server.entry.name.get().clone(),
         from: server.from.clone(),
         enabled: server.entry.enabled,
         known: server.known,
+        waits_for: waits.map(|left_out| left_out.variables.clone()).unwrap_or_default(),
     }
 }
 

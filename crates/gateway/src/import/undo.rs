@@ -10,7 +10,7 @@ use super::{
     files::{self, Rights},
     journal::{self, Change},
 };
-use crate::config::{Environment, Overrides, data_directory};
+use crate::config::{Environment, File, Overrides, data_directory, upstream_name};
 
 /// What was put back, and what could not be.
 #[derive(Debug, Default, Serialize)]
@@ -18,6 +18,16 @@ pub struct Undone {
     pub restored: Vec<Restored>,
     /// One sentence for each file that stays as it is.
     pub refused: Vec<String>,
+    /// What the files that were put back had given to configurations, which keep it.
+    pub stays: Vec<Stays>,
+}
+
+/// Servers that are still configured here, besides in the clients again.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Stays {
+    pub config: PathBuf,
+    /// What they are called there.
+    pub upstreams: Vec<String>,
 }
 
 /// A file that is as it was.
@@ -53,6 +63,7 @@ pub fn undo(
         match restore(&path, &changes, force, now) {
             Ok(restored) => {
                 undone.restored.push(restored);
+                changes.iter().for_each(|change| undone.note(change));
                 journal.changes.retain(|change| change.path != path);
                 // Written after each file, so that a stop in between forgets nothing.
                 journal::write(&data, &journal)?;
@@ -61,7 +72,34 @@ pub fn undo(
             Err(error) => undone.refused.push(format!("{}; {}", error.message(), error.help())),
         }
     }
+    undone.stays = std::mem::take(&mut undone.stays).into_iter().filter_map(still_there).collect();
     Ok(undone)
+}
+
+impl Undone {
+    fn note(&mut self, change: &Change) {
+        let Some(config) = &change.config else { return };
+        let place = self.stays.iter().position(|stays| stays.config == *config);
+        let new = || Stays { config: config.clone(), upstreams: Vec::new() };
+        let mut stays = place.map_or_else(new, |place| self.stays.swap_remove(place));
+        for name in &change.upstreams {
+            if !stays.upstreams.contains(name) {
+                stays.upstreams.push(name.clone());
+            }
+        }
+        self.stays.push(stays);
+    }
+}
+
+/// The user may have removed them. What cannot be read may still hold them.
+fn still_there(mut stays: Stays) -> Option<Stays> {
+    let text = files::read(&stays.config).ok()??;
+    if let Ok(file) = File::parse(&stays.config.display().to_string(), &text) {
+        let names: Vec<String> =
+            file.upstream_names().iter().filter_map(|name| upstream_name(name)).collect();
+        stays.upstreams.retain(|name| names.contains(name));
+    }
+    (!stays.upstreams.is_empty()).then_some(stays)
 }
 
 /// Goes back change by change as long as each begins where the one before it ended: what a person wrote in between

@@ -25,12 +25,14 @@ pub(crate) struct Entry {
     pub(crate) url: Option<Hidden>,
     pub(crate) headers: Vec<(Text, Hidden)>,
     pub(crate) enabled: bool,
+    /// Whether it is reached by the transport that came before streamable HTTP, which we do not speak.
+    pub(crate) sse: bool,
     /// What the operator should know, one sentence each.
     pub(crate) notes: Vec<String>,
 }
 
 /// Windsurf and Gemini have names of their own for the address.
-const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
+pub(super) const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
 
 /// Reads the entries under one path of a file.
 pub(super) struct Reader<'r> {
@@ -46,11 +48,7 @@ impl Reader<'_> {
             return Err(wrong(&property.value, &path, "an object"));
         };
         let mut notes = Vec::new();
-        // Zed once kept the program as an object of its own.
-        let (program, inner) = match written.get("command").map(|command| &command.value) {
-            Some(Value::Object(inner)) => (inner.get("path"), inner),
-            _ => (written.get("command"), written),
-        };
+        let (program, inner) = program(written);
         let command = program.map(|given| self.text(given, &path, &mut notes)).transpose()?;
         let url = URLS.iter().find_map(|key| written.get(key));
         let url = url.map(|given| self.hidden(given, &path, &mut notes)).transpose()?;
@@ -67,11 +65,12 @@ impl Reader<'_> {
             cwd: written.get("cwd").map(|given| self.hidden(given, &path, &mut notes)).transpose()?,
             headers: self.table(written, "headers", &path, &mut notes)?,
             enabled: !is(written, "disabled", true) && !is(written, "enabled", false),
+            sse: url.is_some() && is_sse(written),
             command,
             url,
             notes: Vec::new(),
         };
-        notes.extend(remarks(written));
+        notes.extend(remarks(written, entry.sse));
         Ok(Entry { notes, ..entry })
     }
 
@@ -129,6 +128,20 @@ impl Reader<'_> {
     }
 }
 
+/// The program, and the object that its arguments stand in. Zed once kept both as an object of their own.
+fn program<'a, 'b>(written: &'b Object<'a>) -> (Option<&'b ObjectProp<'a>>, &'b Object<'a>) {
+    match written.get("command").map(|command| &command.value) {
+        Some(Value::Object(inner)) => (inner.get("path"), inner),
+        _ => (written.get("command"), written),
+    }
+}
+
+/// Whether a server is one that only the client can run, as those of its extensions: nothing says how.
+pub(super) fn is_clients_own(value: &Value<'_>) -> bool {
+    let Value::Object(written) = value else { return false };
+    program(written).0.is_none() && URLS.iter().all(|key| written.get(key).is_none())
+}
+
 /// Numbers and truth values are written where strings are meant, and clients take them.
 fn string(value: &Value<'_>) -> Option<String> {
     match value {
@@ -157,10 +170,14 @@ fn wrong(value: &Value<'_>, path: &str, expected: &str) -> Error {
     Error::at(range.start..range.end, format!("'{path}' must be {expected}, but is {found}"))
 }
 
-fn remarks(written: &Object<'_>) -> Vec<String> {
-    let mut remarks = Vec::new();
+fn is_sse(written: &Object<'_>) -> bool {
     let kind = written.get_string("type").or_else(|| written.get_string("transport"));
-    if kind.is_some_and(|kind| kind.value.eq_ignore_ascii_case("sse")) {
+    kind.is_some_and(|kind| kind.value.eq_ignore_ascii_case("sse"))
+}
+
+fn remarks(written: &Object<'_>, sse: bool) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if sse {
         remarks.push(
             "it is of the type 'sse', but only streamable HTTP is spoken; many servers offer both, often under '/mcp'"
                 .to_owned(),

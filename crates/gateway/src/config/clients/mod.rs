@@ -2,6 +2,7 @@
 //!
 //! Every client has its own dialect. Here they all become an [`Entry`] with values in our own notation.
 
+mod editor;
 mod entry;
 mod notation;
 
@@ -14,10 +15,11 @@ use jsonc_parser::{
     parse_to_ast,
 };
 
-pub(crate) use self::entry::Entry;
+pub(crate) use self::{editor::editor_variable, entry::Entry};
 use super::{
     error::{Error, Place},
     file::{File, Hidden, Placed, Text, Upstream},
+    notation::Notation,
 };
 
 /// Where a file's servers stand, by the keys that lead there. The first that a file has counts.
@@ -101,15 +103,23 @@ pub(super) fn configuration(text: &str, workspace: Option<&Path>) -> Result<File
     let Some((path, value)) = found else {
         let error =
             Error::new(Place::File(None), "the file has no 'mcpServers', 'servers' or 'context_servers'");
-        return Err(error.help_with("name a client's file with servers in it, or write an 'aqueduct.toml'"));
+        return Err(error.help_with("name a client's file with servers in it"));
     };
     let Value::Object(servers) = value else {
         let range = value.range();
         let message = format!("'{path}' must be an object of servers by their names");
         return Err(Error::at(range.start..range.end, message));
     };
-    let mut file = File::default();
-    for entry in entries(servers, &path, workspace) {
+    let notation = Notation::Json { servers: path.clone() };
+    let mut file = File { notation, ..File::default() };
+    for (property, entry) in servers.properties.iter().zip(entries(servers, &path, workspace)) {
+        if entry::is_clients_own(&property.value) {
+            let name = property.name.as_str().escape_debug();
+            file.notes.push(format!(
+                "'{path}.{name}' has neither 'command' nor 'url', so it stays with the client"
+            ));
+            continue;
+        }
         let entry = entry?;
         file.notes.extend(entry.notes.iter().map(|note| format!("server '{}': {note}", entry.name.get())));
         let name = entry.name.clone();

@@ -18,7 +18,8 @@ pub(in crate::config) struct Upstream {
     /// The program to run, which speaks MCP on its standard input and output. A name is looked for in `PATH`, `~/` is
     /// your home, and a relative path with a slash starts at this file's directory. Either this or `url`.
     pub(in crate::config) command: Option<Text>,
-    /// The program's arguments. `${VAR}` and `${VAR:-default}` are taken from the environment, `$$` is a dollar.
+    /// The program's arguments. `${VAR}` and `${VAR:-default}` are taken from the environment, `$$` is a dollar. As long
+    /// as a variable without a default is not set, the server is left out with a warning.
     #[schemars(extend("default" = []))]
     pub(in crate::config) args: Option<Vec<Hidden>>,
     /// Environment variables for the program, besides those it needs anyway. Values as in `args`.

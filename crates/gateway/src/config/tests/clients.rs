@@ -60,7 +60,6 @@ fn what_is_no_clients_file_is_told_at_its_place() {
         ("{}", "mcp.json: the file has no 'mcpServers', 'servers' or 'context_servers'"),
         (r#"{"mcpServers": []}"#, "mcp.json:1:16: 'mcpServers' must be an object of servers by their names"),
         (r#"{"mcpServers": {"a": 1}}"#, "mcp.json:1:22: 'mcpServers.a' must be an object, but is a number"),
-        (r#"{"mcpServers": {"a": {}}}"#, "mcp.json:1:22: 'mcpServers.a' has neither 'command' nor 'url'"),
         (
             r#"{"mcpServers": {"a": {"command": []}}}"#,
             "mcp.json:1:34: 'mcpServers.a.command' must be a string, but is an array",
@@ -78,10 +77,6 @@ fn what_is_no_clients_file_is_told_at_its_place() {
             "mcp.json:1:52: 'mcpServers.a.env.K' must be a string, but is an object",
         ),
         (
-            r#"{"mcpServers": {"a": {"command": "c", "env": {"K": "${NONE}"}}}}"#,
-            "mcp.json:1:52: 'upstream.a.env.K' needs the environment variable 'NONE', which is not set",
-        ),
-        (
             r#"{"mcpServers": {"a-b": {"command": "c"}, "a_b": {"command": "c"}}}"#,
             "mcp.json:1:42: upstreams 'a-b' and 'a_b' would both be called 'a_b'",
         ),
@@ -89,7 +84,7 @@ fn what_is_no_clients_file_is_told_at_its_place() {
             r#"{"mcpServers": {"a": {"command": "c"}, "a": {"command": "c"}}}"#,
             "mcp.json:1:40: 'mcpServers' has 'a' twice",
         ),
-        (r#"{"mcpServers": {"a": {"url": "ws://x"}}}"#, "mcp.json:1:30: 'upstream.a.url' must begin with"),
+        (r#"{"mcpServers": {"a": {"url": "ws://x"}}}"#, "mcp.json:1:30: 'mcpServers.a.url' must begin with"),
         (
             r#"{"mcpServers": {"a": {"command": "c", "url": "http://x"}}}"#,
             "mcp.json:1:46: upstream 'a' has both 'command' and 'url'",
@@ -100,6 +95,49 @@ fn what_is_no_clients_file_is_told_at_its_place() {
     }
 }
 
+/// Zed keeps the settings of its extensions among the servers.
+#[test]
+fn what_only_the_client_can_run_is_passed_over_with_a_note() {
+    for own in [
+        r#"{"source": "extension", "settings": {"token": "hunter2"}}"#,
+        r#"{"command": {"args": ["hunter2"]}}"#,
+        r#"{"env": {"K": "hunter2"}}"#,
+        "{}",
+    ] {
+        let text = format!(r#"{{"context_servers": {{"ext\u001b": {own}, "a": {{"command": "c"}}}}}}"#);
+        let checked = load_json(&text).unwrap();
+        let names: Vec<_> = checked.upstreams.iter().map(|upstream| upstream.name.as_str()).collect();
+        assert_eq!(names, ["a"], "{own}");
+        let note =
+            r"'context_servers.ext\u{1b}' has neither 'command' nor 'url', so it stays with the client";
+        assert_eq!(checked.warnings, [note], "{own}");
+    }
+}
+
+/// Who writes JSON is not helped by TOML.
+#[test]
+fn help_for_a_clients_file_speaks_its_language() {
+    for (server, help) in [
+        (r#"{"command": ""}"#, r#"'"command": "npx"'"#),
+        (r#"{"command": "c", "args": ["\u0000"]}"#, ""),
+        (r#"{"url": "http://u:p@x/"}"#, "'Authorization'"),
+        (r#"{"command": "c", "headers": {"A": "b"}}"#, "remove 'headers'"),
+    ] {
+        let error = load_json(&format!(r#"{{"servers": {{"a": {server}}}}}"#)).unwrap_err();
+        let said = format!("{} {}", error.message(), error.help().unwrap_or_default());
+        assert!(said.contains("'servers.a") && said.contains(help), "{said}");
+        assert!(
+            !said.contains(" = ") && !said.contains("[upstream") && !said.contains("bearer_env"),
+            "{said}"
+        );
+    }
+    let waits = load_json(r#"{"servers": {"a": {"command": "${NONE}"}, "b": {"command": "c"}}}"#).unwrap();
+    let warning = waits.left_out[0].warning();
+    assert!(warning.contains(r#"'"disabled": true'"#) && !warning.contains(" = "), "{warning}");
+    assert_eq!(waits.upstreams[0].section, "'servers.b'");
+    assert!(waits.upstreams[0].own_section.contains("aqueduct init"));
+}
+
 #[test]
 fn hostile_files_end_in_an_error_that_shows_no_secret() {
     for text in [
@@ -108,13 +146,12 @@ fn hostile_files_end_in_an_error_that_shows_no_secret() {
         "{\"mcpServers\": {\"a\": {\"command\": \"c\", \"env\": {\"K\": \"hunter2\"".to_owned(),
         "{\"mcpServers\": {\"a\": {\"command\": 1e999, \"env\": {\"K\": \"hunter2\"}, \"args\": {}}}}"
             .to_owned(),
-        "{\"mcpServers\": {\"hunter\": {\"env\": {\"K\": \"hunter2\"}}}}".to_owned(),
         "{\"mcpServers\": {'a': {command: 'c'}}}".to_owned(),
         "{\"mcpServers\": {\"\u{0}\": {\"command\": \"\\u0000\"}}}".to_owned(),
         "// only a comment, hunter2".to_owned(),
         "\"hunter2\"".to_owned(),
         "x {\"mcpServers\": {\"a\": {\"command\": \"hunter2\"}}}".to_owned(),
-        "\u{feff}{\"mcpServers\": {\"a\": {\"env\": {\"K\": \"hunter2\"}}}}".to_owned(),
+        "\u{feff}{\"mcpServers\": {\"a\": {\"command\": \"c\", \"env\": [\"hunter2\"]}}}".to_owned(),
     ] {
         let error = load_json(&text).unwrap_err();
         assert!(!format!("{error:?}").contains("hunter2"), "{error:?}");

@@ -6,6 +6,7 @@ use super::link::{Bearer, Link, Values, ordered};
 use crate::config::{
     error::Error,
     file::{self, Hidden},
+    notation::Notation,
     secret::Secret,
     variables::is_name,
 };
@@ -59,8 +60,10 @@ impl Values<'_> {
             return Err(wrong("has no host"));
         }
         if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-            return Err(wrong("holds a name or password before its host")
-                .help_with("send them in 'headers' as 'Authorization', or use 'bearer_env'"));
+            return Err(wrong("holds a name or password before its host").help_with(match self.notation {
+                Notation::Toml => "send them in 'headers' as 'Authorization', or use 'bearer_env'",
+                Notation::Json { .. } => "send them in 'headers' as 'Authorization'",
+            }));
         }
         Ok(uri)
     }

@@ -9,6 +9,7 @@ use std::{
 use crate::config::{
     error::{Error, Place},
     file::{self, Hidden, Placed},
+    notation::Notation,
     paths,
     secret::Secret,
     variables::Expansion,
@@ -95,11 +96,12 @@ impl fmt::Debug for Bearer {
 pub(super) fn link(
     name: &Placed<String>,
     written: &file::Upstream,
+    notation: &Notation,
     base: &Path,
     expansion: Expansion<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<Option<Link>, Error> {
-    let values = Values { path: format!("upstream.{}", name.get()), base, expansion };
+    let values = Values { path: notation.path(name.get()), notation, base, expansion };
     match (&written.command, &written.url) {
         (Some(command), None) => {
             foreign(&values, written.headers.as_ref().and_then(first), "headers", "url")?;
@@ -145,6 +147,7 @@ fn foreign(
 pub(super) struct Values<'a> {
     /// What errors call the section.
     pub(super) path: String,
+    pub(super) notation: &'a Notation,
     base: &'a Path,
     pub(super) expansion: Expansion<'a>,
 }
@@ -182,7 +185,9 @@ impl Values<'_> {
     pub(super) fn program(&self, text: &str, span: std::ops::Range<usize>) -> Result<PathBuf, Error> {
         if text.trim().is_empty() {
             let error = Error::at(span, format!("the command of '{}' is empty", self.path));
-            return Err(error.help_with("write the program to run, as in command = \"npx\""));
+            return Err(
+                error.help_with(format!("write the program to run, as in {}", self.notation.program()))
+            );
         }
         let path = paths::expand(Path::new(text), Place::File(Some(span)), self.expansion.environment)?;
         let bare = !text.contains('/') && !text.contains(MAIN_SEPARATOR);

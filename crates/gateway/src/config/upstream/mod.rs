@@ -1,6 +1,7 @@
 //! `[upstream.NAME]`: other MCP servers behind this one, and `[server] pinned`.
 
 mod http;
+mod left_out;
 mod link;
 mod name;
 
@@ -17,13 +18,17 @@ use aql::{
     trust::TrustLevel,
 };
 
-pub use self::link::{Bearer, Link};
 pub(crate) use self::name::normal;
+pub use self::{
+    left_out::LeftOut,
+    link::{Bearer, Link},
+};
 use super::{
     bounds, clients,
     environment::Environment,
     error::{Error, Place},
     file::{self, Placed},
+    notation::Notation,
     paths,
     variables::Expansion,
 };
@@ -56,6 +61,9 @@ pub struct Upstream {
     pub overrides: Overrides,
     /// The adapter file that says which operations its tools become.
     pub adapter: Option<PathBuf>,
+    /// Where its values stand, in the words of the file, and where those would that only our own file knows.
+    pub section: String,
+    pub own_section: String,
     /// Whether it was given on the command line: nothing in the file bears its name.
     pub wrapped: bool,
 }
@@ -79,6 +87,8 @@ impl Upstream {
             tools: ToolRules::default(),
             overrides: Overrides::default(),
             adapter: None,
+            section: Notation::Toml.section(name),
+            own_section: Notation::Toml.own_section(name),
             wrapped: true,
         }
     }
@@ -111,17 +121,26 @@ impl ToolRules {
     }
 }
 
-/// The upstreams in use in the order of the file, and what is better known about them. `base` is the file's directory.
-/// Where they are not `used`, only their form is checked.
+/// What became of the upstreams of a file, each kind in the order of the file.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    pub(super) upstreams: Vec<Upstream>,
+    pub(super) left_out: Vec<LeftOut>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Settles the upstreams. `base` is the file's directory. Where they are not `used`, only their form is checked. One
+/// whose variables are not set is left out: the others have nothing to do with it.
 pub(super) fn upstreams(
     written: &BTreeMap<Placed<String>, file::Upstream>,
+    notation: &Notation,
     base: &Path,
     environment: &Environment,
     used: bool,
-) -> Result<(Vec<Upstream>, Vec<String>), Error> {
+) -> Result<Settled, Error> {
     let mut written: Vec<_> = written.iter().collect();
     written.sort_by_key(|(name, _)| name.span().start);
-    let (mut upstreams, mut warnings) = (Vec::new(), Vec::new());
+    let mut settled = Settled::default();
     let mut names: BTreeMap<String, &str> = BTreeMap::new();
     for (given, upstream) in written {
         let name = name::checked(given)?;
@@ -136,19 +155,23 @@ pub(super) fn upstreams(
                 return Err(Error::at(given.span(), message).help_with("give one of them another name"));
             }
         }
-        let in_use = used && upstream.enabled.unwrap_or(true);
+        let wanted = used && upstream.enabled.unwrap_or(true);
+        let left_out = wanted.then(|| LeftOut::of(&name, upstream, notation, environment)).flatten();
+        let in_use = wanted && left_out.is_none();
+        settled.left_out.extend(left_out);
         let expansion = Expansion { environment, in_use };
         let mut about = Vec::new();
-        let link = link::link(given, upstream, base, expansion, &mut about)?;
+        let link = link::link(given, upstream, notation, base, expansion, &mut about)?;
         let checked = self::upstream(given.get(), name, upstream)?;
         // A link that is not complete belongs to an upstream that is not used.
         if let (Some(link), true) = (link, in_use) {
             let adapter = adapter(upstream, base, environment)?;
-            upstreams.push(Upstream { link, adapter, ..checked });
-            warnings.append(&mut about);
+            let (section, own_section) = (notation.section(given.get()), notation.own_section(given.get()));
+            settled.upstreams.push(Upstream { link, adapter, section, own_section, ..checked });
+            settled.warnings.append(&mut about);
         }
     }
-    Ok((upstreams, warnings))
+    Ok(settled)
 }
 
 /// Everything but the link.
@@ -178,6 +201,8 @@ fn upstream(given: &str, name: String, written: &file::Upstream) -> Result<Upstr
         overrides: overrides(written.tools.as_ref())?,
         link: Link::default(),
         adapter: None,
+        section: String::new(),
+        own_section: String::new(),
         wrapped: false,
         name,
     })
@@ -262,11 +287,13 @@ pub(super) fn pinned(written: Option<&Vec<Placed<String>>>) -> Result<Vec<String
     Ok(pinned)
 }
 
-/// Whether an upstream that a client's file gives could be used as it is, variables and its name aside.
-pub(crate) fn check_form(entry: &clients::Entry, environment: &Environment) -> Result<(), Error> {
+/// Whether an upstream that a client's file gives could be used as it is, variables and its name aside. `path` is where
+/// the client's servers stand.
+pub(crate) fn check_form(entry: &clients::Entry, path: &str, environment: &Environment) -> Result<(), Error> {
     let upstream = file::Upstream { enabled: Some(false), ..entry.clone().into() };
     let name = normal(entry.name.get()).filter(|name| name.len() <= name::NAME_CHARS_MAX);
     let name = Placed::new(entry.name.span(), name.unwrap_or_else(|| "server".to_owned()));
     let alone = BTreeMap::from([(name, upstream)]);
-    upstreams(&alone, Path::new(""), environment, false).map(drop)
+    let notation = Notation::Json { servers: path.to_owned() };
+    upstreams(&alone, &notation, Path::new(""), environment, false).map(drop)
 }

@@ -14,8 +14,9 @@ use super::{
     environment::Environment,
     error::Error,
     file::{self, Hidden, Placed},
+    notation::Notation,
     secret::Secret,
-    upstream::{self, Upstream},
+    upstream::{self, Settled},
 };
 
 /// The server that `aqueduct wrap` stands in front of: a command or an address.
@@ -54,21 +55,18 @@ impl Wrapped {
 }
 
 /// The server as used, and what is better known about it.
-pub(super) fn wrapped(
-    given: &Wrapped,
-    environment: &Environment,
-) -> Result<(Vec<Upstream>, Vec<String>), Error> {
+pub(super) fn wrapped(given: &Wrapped, environment: &Environment) -> Result<Settled, Error> {
     let name = placed(given.given_name());
     let written = BTreeMap::from([(name, written(given))]);
     let base: &Path = &given.directory;
-    let (mut upstreams, warnings) =
-        upstream::upstreams(&written, base, environment, true).map_err(Error::elsewhere)?;
-    for upstream in &mut upstreams {
+    let mut settled =
+        upstream::upstreams(&written, &Notation::Toml, base, environment, true).map_err(Error::elsewhere)?;
+    for upstream in &mut settled.upstreams {
         upstream.wrapped = true;
         // Whoever starts a server directly does not lose what it keeps in memory.
         upstream.idle = None;
     }
-    Ok((upstreams, warnings))
+    Ok(settled)
 }
 
 fn written(given: &Wrapped) -> file::Upstream {

@@ -85,18 +85,16 @@ fn claude_code_has_servers_for_each_project_too() {
     let (plan, _) = machine.run();
     assert_eq!(
         links(&machine),
-        pairs(&[
-            ("linear", "https://mcp.linear.app/sse"),
-            ("sentry", "https://mcp.sentry.dev/mcp"),
-            ("db", &format!("{project}/./bin/db")),
-        ])
+        pairs(&[("sentry", "https://mcp.sentry.dev/mcp"), ("db", &format!("{project}/./bin/db")),])
     );
-    let config::Link::Command { cwd, env, .. } = &machine.load().upstreams[2].link else { panic!() };
+    let config::Link::Command { cwd, env, .. } = &machine.load().upstreams[1].link else { panic!() };
     assert_eq!((cwd.as_deref(), env[0].1.expose()), (Some(Path::new(&project)), "x"));
     assert!(plan.notes.iter().any(|note| note.contains("'db' belonged to the project")), "{:?}", plan.notes);
-    assert!(plan.notes.iter().any(|note| note.contains("'linear'") && note.contains("streamable HTTP")));
+    let sse = "'mcpServers.linear' is of the type 'sse', which we do not speak, so it stays with the client";
+    assert!(plan.notes.iter().any(|note| note.contains(sse)), "{:?}", plan.notes);
     let json = machine.json("home/.claude.json");
-    assert_eq!(json["mcpServers"], serde_json::json!({"aqueduct": machine.entry()}));
+    let linear = serde_json::json!({"type": "sse", "url": "https://mcp.linear.app/sse"});
+    assert_eq!(json["mcpServers"], serde_json::json!({"linear": linear, "aqueduct": machine.entry()}));
     assert_eq!(json["projects"][&project]["mcpServers"], serde_json::json!({"aqueduct": machine.entry()}));
     assert_eq!(json["projects"]["/other"], serde_json::json!({"mcpServers": {}, "lastCost": 0.25}));
     let old: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -135,7 +133,18 @@ fn vs_code_asks_for_inputs_which_become_variables() {
     {
         assert!(plan.notes.iter().any(|found| found.contains(note)), "{note}: {:?}", plan.notes);
     }
-    assert!(plan.notes.iter().any(|note| note.contains("will not start")), "{:?}", plan.notes);
+    let off = |name: &str, variable: &str| {
+        let said = format!(
+            "'{name}' will be off as long as the environment variable '{variable}' is not set; set it"
+        );
+        assert!(plan.notes.iter().any(|note| note.starts_with(&said)), "{said}: {:?}", plan.notes);
+    };
+    off("github", "github_token");
+    off("tests", "TOKEN");
+    assert_eq!(
+        (&plan.servers[0].waits_for[..], &plan.servers[1].waits_for[..]),
+        (&["github_token".to_owned()][..], &["TOKEN".to_owned()][..])
+    );
     let upstreams = machine.load().upstreams;
     let config::Link::Http { headers, .. } = &upstreams[0].link else { panic!() };
     assert_eq!(headers[0].1.expose(), "Bearer value of github_token");
@@ -146,6 +155,32 @@ fn vs_code_asks_for_inputs_which_become_variables() {
     let (head, tail) = after.split_once("\t\t\"aqueduct\": {").unwrap();
     assert_eq!(head, text.split_once("\t\t\"github\"").unwrap().0);
     assert!(tail.contains("\"type\": \"stdio\"") && tail.ends_with("]\n\t\t}\n\t},\n}\n"), "{after}");
+}
+
+/// Taken over, they would get the text of the variable, or the wrong folder.
+#[test]
+fn what_only_the_editor_can_fill_in_stays_with_it() {
+    let text = r#"{"servers": {
+        "here": {"command": "c", "args": ["${workspaceFolder}"]},
+        "open": {"command": "c", "args": ["${file}"]},
+        "plain": {"command": "c", "args": ["${env:TOKEN}"]}
+    }}"#;
+    for (name, stay) in
+        [("home/.config/Code/User/mcp.json", &["here", "open"][..]), ("work/.vscode/mcp.json", &["open"])]
+    {
+        let machine = machine().file(name, text);
+        let (plan, _) = machine.run();
+        for server in ["here", "open", "plain"] {
+            let stays = stay.contains(&server);
+            assert_eq!(machine.json(name)["servers"].get(server).is_some(), stays, "{name} {server}");
+            assert_eq!(machine.text(CONFIG).contains(&format!("[upstream.{server}]")), !stays, "{server}");
+            let said = format!("'servers.{server}' uses '${{");
+            assert_eq!(plan.notes.iter().any(|note| note.contains(&said)), stays, "{:?}", plan.notes);
+        }
+    }
+    // Others have no such variables: this is one of the environment.
+    let machine = machine().file(DESKTOP, r#"{"mcpServers": {"a": {"command": "c", "args": ["${file}"]}}}"#);
+    assert_eq!(machine.plan().servers[0].waits_for, ["file"]);
 }
 
 #[test]

@@ -24,6 +24,44 @@ fn undoing_puts_every_byte_back_once() {
     assert!(machine.path(CONFIG).exists(), "the configuration is the user's own by now");
 }
 
+/// The configuration is not taken back, so it is told what is in it.
+#[test]
+fn undoing_says_what_stays_in_the_configuration() {
+    let two = r#"{"mcpServers": {"a": {"command": "c"}, "B-b": {"command": "d"}}}"#;
+    let config = "[upstream.mine]\ncommand = 'm'\n";
+    let machine = machine().file(DESKTOP, BEFORE).file("home/.cursor/mcp.json", two).file(CONFIG, config);
+    machine.run();
+    let undone = machine.undo(false);
+    let stays = |names: &[&str]| Stays {
+        config: machine.path(CONFIG),
+        upstreams: names.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    assert_eq!(undone.stays, [stays(&["a", "b_b"])], "those of the clients, each once, not the user's own");
+    assert!(machine.undo(false).stays.is_empty());
+
+    machine.run();
+    let kept = machine.text(CONFIG);
+    let (before, _) = kept.split_once("[upstream.b_b]").unwrap();
+    machine.put(CONFIG, before);
+    assert_eq!(machine.undo(false).stays, [stays(&["a"])], "what was removed since is not told");
+    machine.run();
+    fs::remove_file(machine.path(CONFIG)).unwrap();
+    assert_eq!(machine.undo(false).stays, []);
+}
+
+/// Notes of earlier versions do not say where the servers went.
+#[test]
+fn notes_without_the_configuration_are_understood() {
+    let machine = taken_over();
+    let notes = "home/.local/share/aqueduct/init.json";
+    let mut json = machine.json(notes);
+    let change = json["changes"][0].as_object_mut().unwrap();
+    assert!(change.remove("config").is_some() && change.remove("upstreams").is_some());
+    machine.put(notes, &json.to_string());
+    let undone = machine.undo(false);
+    assert_eq!((undone.restored.len(), undone.stays.len(), machine.text(DESKTOP).as_str()), (1, 0, BEFORE));
+}
+
 #[test]
 fn a_file_that_was_changed_since_is_left_alone_unless_forced() {
     let machine = taken_over();
