@@ -83,7 +83,7 @@ pub(super) fn operation(
         definition.params.push(input(within, &type_name, tool, types));
     }
     definition.params.extend(others.clone());
-    definition.returns = returns(tool, &type_name, prefix, options, types);
+    definition.returns = returns(tool, &type_name, prefix, types);
     let definition = definition.queried_as_returned();
 
     if judged.judgement.needs_review() {
@@ -199,17 +199,9 @@ pub(crate) fn empty_input() -> define::Param {
     define::Param::new(shared::INPUT, "object", "Nothing to give here: an empty object").required()
 }
 
-fn returns(
-    tool: &ListedTool,
-    type_name: &str,
-    prefix: &str,
-    options: &Options<'_>,
-    types: &mut Types<'_>,
-) -> define::Returns {
-    let anything = || define::Returns {
-        type_name: "Json".to_owned(),
-        description: format!("Whatever '{}' of '{}' answers", tool.name, options.server),
-    };
+fn returns(tool: &ListedTool, type_name: &str, prefix: &str, types: &mut Types<'_>) -> define::Returns {
+    // Where the server says nothing of its answer, neither do we: hundreds of descriptions would only repeat the name.
+    let anything = || define::Returns { type_name: "Json".to_owned(), description: String::new() };
     let Some(schema) = &tool.output_schema else { return anything() };
     let mut maker =
         Maker::new(Reader::new(schema, "outputSchema"), types, Naming::Theirs, prefix, &tool.name);
@@ -218,10 +210,7 @@ fn returns(
     if node.object.fields.is_empty() || !node.kinds.meets(Kinds::OBJECT) {
         return anything();
     }
-    let description = node
-        .description
-        .clone()
-        .unwrap_or_else(|| format!("What '{}' of '{}' answers", tool.name, options.server));
+    let description = node.description.clone().unwrap_or_default();
     let result = names::pascal_case(&[type_name, "result"]);
     let (type_name, _) =
         maker.record(node.object, node.definition, At { path: "", type_name: &result, depth: 1 });

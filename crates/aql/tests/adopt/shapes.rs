@@ -186,6 +186,7 @@ fn updates_take_their_changes_in_input() {
     assert!(whole.sent(json!({"issue_id": "7", "input": {}})).is_err(), "required inside too");
     let nothing = one("update_cache", json!({"type": "object"}));
     assert_eq!(nothing.sent(json!({"input": {}})), Ok(json!({})));
+    assert_eq!(nothing.adopted.operations[0].definition.returns.description, "", "nothing known, nothing told");
 }
 
 /// A default is published as the upstream's, and left to it.
