@@ -183,20 +183,22 @@ fn others(params: &[Param]) -> define::Param {
     define::Param::new(&name, "object", "Further arguments, passed on by the names they have here")
 }
 
-/// The `input` of an UPDATE. Without fields it is still there to be given, empty, as the protocol wants it.
+/// The `input` of an UPDATE, which must be given where something in it must. Without fields it is still there, as the
+/// protocol wants it.
 fn input(within: Vec<&Param>, type_name: &str, tool: &ListedTool, types: &mut Types<'_>) -> define::Param {
     let fields: Vec<define::Param> = within.into_iter().map(|param| param.definition.clone()).collect();
     if fields.is_empty() {
         return empty_input();
     }
+    let required = fields.iter().any(|field| field.required);
     let name = types.reserve(&names::pascal_case(&[type_name, "input"]));
     let name = types.declare(name, &format!("What '{}' takes as input", tool.name), fields);
-    define::Param::new(shared::INPUT, &name, "What to change").required()
+    define::Param { required, ..define::Param::new(shared::INPUT, &name, "What to change") }
 }
 
 /// An `input` that holds nothing.
 pub(crate) fn empty_input() -> define::Param {
-    define::Param::new(shared::INPUT, "object", "Nothing to give here: an empty object").required()
+    define::Param::new(shared::INPUT, "object", "Nothing to give here")
 }
 
 fn returns(tool: &ListedTool, type_name: &str, prefix: &str, types: &mut Types<'_>) -> define::Returns {

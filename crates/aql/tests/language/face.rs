@@ -111,7 +111,7 @@ fn a_hit_tells_what_an_update_takes_and_nothing_that_all_take() {
     for expected in [
         "github_create_issue(owner!, title!, body) Create an issue.",
         "github_list_issues(filter, fields) List issues",
-        "github_update_issue(owner!, input{title, state}!) Update an issue",
+        "github_update_issue(owner!, input{title, state}) Update an issue",
         "github_delete_issue(owner!) Delete an issue",
     ] {
         assert!(shown.contains(&expected), "{expected} is not in {shown:?}");
