@@ -211,3 +211,20 @@ fn check_tells_what_the_file_says_in_vain() {
     );
     assert!(out(&run(&directory, &["check"])).contains("- [upstream.places] deny: 'set_*' matches no tool"));
 }
+
+#[test]
+fn text_in_place_of_a_number_is_hinted_and_no_heading_stands_alone() {
+    let directory = data();
+    let refused = run(&directory, &["call", "list_entities", "first=3"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(err(&refused).contains("write first:=3 for JSON"), "{}", err(&refused));
+    for other in [&["call", "list_entities", "first=many"][..], &["call", "list_entities", "first:=3"]] {
+        assert!(!err(&run(&directory, other)).contains(":="), "{other:?}");
+    }
+    let script = scripts::server(directory.path(), "places");
+    let text = format!("[upstream.places]\ncommand = \"{}\"\n", script.display());
+    std::fs::write(directory.path().join("aqueduct.toml"), text).unwrap();
+    let described = out(&run(&directory, &["describe", "places_get_place"]));
+    assert!(described.contains("Parameters") && !described.contains("Examples"), "{described}");
+    assert!(out(&run(&directory, &["describe", "list_entities"])).contains("Examples"));
+}
