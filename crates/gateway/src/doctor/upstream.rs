@@ -53,6 +53,18 @@ pub(super) async fn examine(settings: &config::Upstream, data: &Path) -> Upstrea
     Upstream { name: settings.name.clone(), link: settings.link.shown(), works, findings }
 }
 
+pub(super) async fn remedy(settings: &config::Upstream, why: &str) -> Finding {
+    if why.contains(" within ") {
+        let silent = Ailment::Silent { within: settings.start_timeout, words: None };
+        return Finding { message: why.to_owned(), ..told(settings, &silent) };
+    }
+    // Nothing that was accepted of it matters here.
+    match examine::examine(settings, Path::new("")).await {
+        Err(ailment) => told(settings, &ailment),
+        Ok(_) => Finding::new(Severity::Unreachable, "unsteady", why),
+    }
+}
+
 fn works(met: Met) -> Works {
     let Met { start, server, era, version, tools, operations, .. } = met;
     Works { start_ms: milliseconds(start), server, era, version, tools, operations }
@@ -150,7 +162,10 @@ fn few(names: &[String]) -> String {
 }
 
 fn told(settings: &config::Upstream, ailment: &Ailment) -> Finding {
-    let section = format!("'[upstream.{}]'", settings.name);
+    let section = match settings.wrapped {
+        true => "the command line".to_owned(),
+        false => format!("'[upstream.{}]'", settings.name),
+    };
     let finding = |code, message: &str| Finding::new(Severity::Unreachable, code, message);
     match ailment {
         Ailment::NoProgram => {
