@@ -18,10 +18,13 @@ pub struct Finding {
     pub message: String,
 }
 
-/// Everything worth changing in a registry's own operations, in their order.
+/// Everything worth changing in a registry's own operations, in their order. Those of other servers are not the user's
+/// to change.
 #[must_use]
 pub fn lint(registry: &Registry) -> Vec<Finding> {
-    let own = |operation: &&Operation| !RESERVED.contains(&operation.name().as_str());
+    let own = |operation: &&Operation| {
+        operation.server().is_none() && !RESERVED.contains(&operation.name().as_str())
+    };
     let operations: Vec<&Operation> =
         registry.operations().map(|(_, operation)| operation).filter(own).collect();
     let names: Vec<&str> = operations.iter().map(|operation| operation.name().as_str()).collect();

@@ -18,6 +18,7 @@ pub mod gate;
 pub mod import;
 mod inline;
 pub mod library;
+pub mod mistakes;
 pub mod pipeline;
 pub mod progress;
 mod random;

@@ -83,7 +83,7 @@ pub(super) fn operation(
         definition.params.push(input(within, &type_name, tool, types));
     }
     definition.params.extend(others.clone());
-    definition.returns = returns(tool, &type_name, prefix, options, types);
+    definition.returns = returns(tool, &type_name, prefix, types);
     let definition = definition.queried_as_returned();
 
     if judged.judgement.needs_review() {
@@ -183,33 +183,27 @@ fn others(params: &[Param]) -> define::Param {
     define::Param::new(&name, "object", "Further arguments, passed on by the names they have here")
 }
 
-/// The `input` of an UPDATE. Without fields it is still there to be given, empty, as the protocol wants it.
+/// The `input` of an UPDATE, which must be given where something in it must. Without fields it is still there, as the
+/// protocol wants it.
 fn input(within: Vec<&Param>, type_name: &str, tool: &ListedTool, types: &mut Types<'_>) -> define::Param {
     let fields: Vec<define::Param> = within.into_iter().map(|param| param.definition.clone()).collect();
     if fields.is_empty() {
         return empty_input();
     }
+    let required = fields.iter().any(|field| field.required);
     let name = types.reserve(&names::pascal_case(&[type_name, "input"]));
     let name = types.declare(name, &format!("What '{}' takes as input", tool.name), fields);
-    define::Param::new(shared::INPUT, &name, "What to change").required()
+    define::Param { required, ..define::Param::new(shared::INPUT, &name, "What to change") }
 }
 
 /// An `input` that holds nothing.
 pub(crate) fn empty_input() -> define::Param {
-    define::Param::new(shared::INPUT, "object", "Nothing to give here: an empty object").required()
+    define::Param::new(shared::INPUT, "object", "Nothing to give here")
 }
 
-fn returns(
-    tool: &ListedTool,
-    type_name: &str,
-    prefix: &str,
-    options: &Options<'_>,
-    types: &mut Types<'_>,
-) -> define::Returns {
-    let anything = || define::Returns {
-        type_name: "Json".to_owned(),
-        description: format!("Whatever '{}' of '{}' answers", tool.name, options.server),
-    };
+fn returns(tool: &ListedTool, type_name: &str, prefix: &str, types: &mut Types<'_>) -> define::Returns {
+    // Where the server says nothing of its answer, neither do we: hundreds of descriptions would only repeat the name.
+    let anything = || define::Returns { type_name: "Json".to_owned(), description: String::new() };
     let Some(schema) = &tool.output_schema else { return anything() };
     let mut maker =
         Maker::new(Reader::new(schema, "outputSchema"), types, Naming::Theirs, prefix, &tool.name);
@@ -218,10 +212,7 @@ fn returns(
     if node.object.fields.is_empty() || !node.kinds.meets(Kinds::OBJECT) {
         return anything();
     }
-    let description = node
-        .description
-        .clone()
-        .unwrap_or_else(|| format!("What '{}' of '{}' answers", tool.name, options.server));
+    let description = node.description.clone().unwrap_or_default();
     let result = names::pascal_case(&[type_name, "result"]);
     let (type_name, _) =
         maker.record(node.object, node.definition, At { path: "", type_name: &result, depth: 1 });

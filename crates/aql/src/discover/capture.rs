@@ -24,6 +24,17 @@ pub struct Capture {
     pub pages: Vec<Value>,
 }
 
+impl Capture {
+    /// Everything that must not be written: the secrets that were named, and those in the command itself.
+    pub(super) fn known_secrets(&self) -> Vec<String> {
+        let mut secrets = self.secrets.clone();
+        if let Reached::Stdio { args, .. } = &self.reached {
+            secrets.extend(redact::secrets_of_arguments(args));
+        }
+        secrets
+    }
+}
+
 /// The way to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reached {

@@ -23,7 +23,8 @@ pub struct Options<'a> {
 /// Makes the bundle of a capture.
 pub fn bundle(capture: &Capture, options: &Options<'_>) -> Result<Bundle, Error> {
     let mut warnings = Vec::new();
-    let secrets = redact::searchable(&capture.secrets);
+    let secrets = capture.known_secrets();
+    let secrets = redact::searchable(&secrets);
     let source = source(capture, options.strict, &secrets)?;
     let raw_capture = raw(&capture.pages, &secrets, &mut warnings)?;
     let mut read = Vec::new();

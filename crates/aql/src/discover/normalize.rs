@@ -106,6 +106,21 @@ fn warning(given: adopt::Warning) -> Warning {
     }
 }
 
+/// A bundle has a sentence for every answer, also where the server has none.
+fn returns(definition: &define::Operation, tool: &str) -> Returns {
+    let define::Returns { type_name, description } = &definition.returns;
+    let word = if type_name == "Json" { "Whatever" } else { "What" };
+    let server = definition.server.as_deref().unwrap_or_default();
+    Returns {
+        kind: "object".to_owned(),
+        name: type_name.clone(),
+        description: match description.as_str() {
+            "" => format!("{word} '{tool}' of '{server}' answers"),
+            said => said.to_owned(),
+        },
+    }
+}
+
 fn record(operation: &adopt::Operation, tool: &ListedTool, entry: &Map<String, Value>) -> Operation {
     let adopt::Operation { definition, judged, .. } = operation;
     let judgement = &judged.judgement;
@@ -130,11 +145,7 @@ fn record(operation: &adopt::Operation, tool: &ListedTool, entry: &Map<String, V
         review_reasons: judgement.reasons.clone(),
         params: operation.params.iter().map(|param| self::param(param, entry)).collect(),
         maps_to: target(operation).to_string(),
-        returns: Returns {
-            kind: "object".to_owned(),
-            name: definition.returns.type_name.clone(),
-            description: definition.returns.description.clone(),
-        },
+        returns: returns(definition, &tool.name),
         provenance: OperationProvenance {
             name: "name".to_owned(),
             description: Some(described_by.to_owned()),

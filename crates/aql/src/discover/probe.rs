@@ -5,7 +5,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{bundle::Bundle, redact, tools};
+use super::{bundle::Bundle, capture::Capture, redact, tools};
 
 /// A call that the server itself says changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,10 +64,11 @@ struct Document<'a> {
     observations: &'a [Observation],
 }
 
-/// The file of what was observed. Known secrets are taken out.
+/// The file of what was observed. What a bundle may not hold is taken out here too.
 #[must_use]
-pub fn document(bundle: &Bundle, mut observations: Vec<Observation>, secrets: &[String]) -> String {
-    let secrets = redact::searchable(secrets);
+pub fn document(bundle: &Bundle, mut observations: Vec<Observation>, capture: &Capture) -> String {
+    let secrets = capture.known_secrets();
+    let secrets = redact::searchable(&secrets);
     for observation in &mut observations {
         match &mut observation.answered {
             Answered::Result(value) => drop(redact::scrub(value, &secrets)),

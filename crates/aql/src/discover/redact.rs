@@ -129,6 +129,22 @@ pub(super) fn arguments<'a>(args: impl IntoIterator<Item = &'a str>) -> Vec<Stri
     shown
 }
 
+/// The secrets that stand in the arguments of a command: what [`arguments`] takes out of them. A server may repeat them.
+pub(super) fn secrets_of_arguments(args: &[String]) -> Vec<String> {
+    let shown = arguments(args.iter().map(String::as_str));
+    let mut secrets = Vec::new();
+    for (arg, shown) in args.iter().zip(shown).filter(|(arg, shown)| *arg != shown) {
+        secrets.push(arg.clone());
+        // `NAME=value`, `Name: value`, and what stands before the host or behind `?` of an address.
+        let value = arg.split_once('=').map(|(_, value)| value).filter(|_| !arg.contains("://"));
+        secrets.extend(value.or_else(|| arg.split_once(": ").map(|(_, value)| value)).map(str::to_owned));
+        let kept = |part: &&str| part.len() >= SECRET_CHARS_MIN && !shown.contains(part);
+        let parts = arg.split(['/', '?', '&', '=', '@', ':', '#', ' ']);
+        secrets.extend(parts.filter(kept).filter(|_| arg.contains("://")).map(str::to_owned));
+    }
+    secrets
+}
+
 /// A configuration without its secrets.
 pub(super) fn config(config: &Map<String, Value>) -> Map<String, Value> {
     config.iter().map(|(key, value)| (key.clone(), under(key, value))).collect()
@@ -273,6 +289,27 @@ mod tests {
         ] {
             assert_eq!(arguments(given.split(' ')).join(" "), shown, "{given}");
         }
+    }
+
+    /// REQ-DISC-14
+    #[test]
+    fn secrets_in_arguments_are_known_by_their_values() {
+        for (given, secret) in [
+            ("--api-key abcdefg run", "abcdefg"),
+            ("--token=abcdefg --level=3", "abcdefg"),
+            ("-e GITHUB=abcdefg -i", "abcdefg"),
+            ("postgres://me:abcdefg@db/x", "abcdefg"),
+            ("--url=https://db/x?k=abcdefg", "abcdefg"),
+        ] {
+            let args: Vec<String> = given.split(' ').map(str::to_owned).collect();
+            let secrets = secrets_of_arguments(&args);
+            assert!(secrets.iter().any(|known| known == secret), "{given}: {secrets:?}");
+            assert!(
+                !secrets.iter().any(|known| ["run", "--level=3", "-i"].contains(&known.as_str())),
+                "{given}"
+            );
+        }
+        assert!(secrets_of_arguments(&["-y".to_owned(), "server-github".to_owned()]).is_empty());
     }
 
     #[test]

@@ -100,7 +100,7 @@ fn signature(name: &str, params: impl Iterator<Item = Shown>) -> String {
 }
 
 /// The first sentence of a text on one line, cut between words where it is long.
-pub(crate) fn line(text: &str) -> String {
+fn line(text: &str) -> String {
     let first = text.trim().lines().next().unwrap_or_default();
     let first = first.split_inclusive(". ").next().unwrap_or_default().trim();
     let mut line = String::new();

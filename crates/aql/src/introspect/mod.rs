@@ -12,13 +12,13 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value, json};
 
-pub(crate) use self::hit::line;
 use self::view::Detail;
 pub use self::{definition::definition, hit::of_tool};
 use crate::{
     category::Category,
     error::{Code, Error},
     operation::Operation,
+    param::Param,
     registry::Registry,
     response::{Answer, Spliced},
     search::{Document, Index},
@@ -74,6 +74,11 @@ impl Prepared {
 /// The compact signature of an operation, as hits of a search begin with it.
 pub(crate) fn signature(registry: &Registry, operation: &Operation) -> String {
     hit::of_operation(registry, operation)
+}
+
+/// The one control that is listed for all that an operation of another server takes, and what is said of it.
+pub(crate) fn control_for_all(operation: &Operation) -> Option<(&Param, String)> {
+    view::control_for_all(operation)
 }
 
 /// Answers an introspect call whose parameters were validated.

@@ -167,27 +167,34 @@ fn parameters(operation: &Operation, detail: Detail) -> Value {
     listed.into()
 }
 
-/// What is added to every operation of which nothing is known, in a line: one of the controls stands for all, names
-/// them, and says where their types are.
+/// What is added to every operation of which nothing is known, in a line.
 fn added(operation: &Operation) -> Vec<Value> {
-    let is_control = |param: &&Param| param.name() == shared::FIELDS || operation.is_control(param.name());
-    let (controls, others): (Vec<&Param>, Vec<&Param>) =
-        operation.added_params().iter().partition(is_control);
-    let mut listed: Vec<Value> = others.into_iter().map(|param| json!(param.info())).collect();
-    let first = controls.iter().find(|param| param.name() == shared::FIELDS).or_else(|| controls.first());
-    if let Some(first) = first {
-        let named =
-            |name: &&&str| **name != first.name() && controls.iter().any(|param| param.name() == **name);
-        let others: Vec<&str> = COMMON_CONTROLS.iter().filter(named).copied().collect();
-        let about = if first.name() == shared::FIELDS { "Result fields to keep" } else { "Of the result" };
-        let mut info = json!(first.info());
+    let others = operation.added_params().iter().filter(|param| !is_control(operation, param));
+    let mut listed: Vec<Value> = others.map(|param| json!(param.info())).collect();
+    if let Some((control, text)) = control_for_all(operation) {
+        let mut info = json!(control.info());
         if let Value::Object(info) = &mut info {
-            let text = format!("{about}; also {}, …: type {RESULT_QUERY}", others.join(", "));
             info.insert("description".to_owned(), text.into());
         }
         listed.push(info);
     }
     listed
+}
+
+/// The control that stands for all that are added to an operation: its description names the others, and says where
+/// their types are.
+pub(super) fn control_for_all(operation: &Operation) -> Option<(&Param, String)> {
+    let controls: Vec<&Param> =
+        operation.added_params().iter().filter(|param| is_control(operation, param)).collect();
+    let first = controls.iter().find(|param| param.name() == shared::FIELDS).or_else(|| controls.first())?;
+    let named = |name: &&&str| **name != first.name() && controls.iter().any(|param| param.name() == **name);
+    let others: Vec<&str> = COMMON_CONTROLS.iter().filter(named).copied().collect();
+    let about = if first.name() == shared::FIELDS { "Result fields to keep" } else { "Of the result" };
+    Some((first, format!("{about}; also {}, …: type {RESULT_QUERY}", others.join(", "))))
+}
+
+fn is_control(operation: &Operation, param: &Param) -> bool {
+    param.name() == shared::FIELDS || operation.is_control(param.name())
 }
 
 /// The controls worth naming; the type has them all.

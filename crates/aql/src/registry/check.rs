@@ -282,9 +282,10 @@ impl Context<'_> {
         frozen
     }
 
-    /// An UPDATE's `input` is a required object, and its description says what stands in it and what cannot.
+    /// An UPDATE's `input` is an object, and its description says what stands in it and what cannot. It is required,
+    /// unless another server requires nothing of it: calls must not fail for an empty object.
     fn complete_input(&self, given: &define::Operation, input: &mut define::Param, report: &mut Report) {
-        (input.required, input.unless, input.nullable) = (true, None, false);
+        (input.unless, input.nullable) = (None, false);
         let kind = input.kind.replace("object".to_owned()).unwrap_or_else(|| "object".to_owned());
         match self.declared.get(&kind) {
             Some((_, define::Type { shape: define::Shape::Object { .. }, .. })) => {
@@ -296,11 +297,20 @@ impl Context<'_> {
         if let Some(type_name) = input.fields_of.clone() {
             self.describe_input(given, &type_name, input, report);
         }
+        let inside = input.fields_of.as_deref().map(|name| self.fields_named(name)).unwrap_or_default();
+        input.required = given.server.is_none() || inside.iter().any(|field| field.required);
         // Another server has rules of its own, which only it can tell.
         if given.server.is_none() {
             input.description.push_str(
                 ". Objects merge by key, arrays and scalars replace, null removes the field, absent fields stay",
             );
+        }
+    }
+
+    fn fields_named(&self, name: &str) -> &[define::Param] {
+        match self.declared.get(name) {
+            Some((_, define::Type { shape: define::Shape::Object { fields }, .. })) => fields.as_slice(),
+            _ => &[],
         }
     }
 
@@ -311,11 +321,7 @@ impl Context<'_> {
         input: &mut define::Param,
         report: &mut Report,
     ) {
-        let fields_named = |name: &str| match self.declared.get(name) {
-            Some((_, define::Type { shape: define::Shape::Object { fields }, .. })) => fields.as_slice(),
-            _ => &[],
-        };
-        let names: Vec<&str> = fields_named(type_name).iter().map(|f| f.name.as_str()).collect();
+        let names: Vec<&str> = self.fields_named(type_name).iter().map(|f| f.name.as_str()).collect();
         let mut identifiers = given.params.iter().filter(|p| p.required && p.name != shared::INPUT);
         if let Some(identifier) = identifiers.find(|p| names.contains(&p.name.as_str())) {
             let message = format!("holds the identifier '{}', which stands beside it", identifier.name);
@@ -323,7 +329,8 @@ impl Context<'_> {
         }
         // What another server keeps to itself is its own business; its answer need not be the thing that was changed.
         let returned = if given.server.is_none() { given.returns.type_name.as_str() } else { "" };
-        let kept: Vec<&str> = fields_named(returned)
+        let kept: Vec<&str> = self
+            .fields_named(returned)
             .iter()
             .map(|field| field.name.as_str())
             .filter(|name| !names.contains(name))

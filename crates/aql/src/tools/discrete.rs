@@ -35,9 +35,8 @@ fn tool(registry: &Registry, operation: &Operation) -> Tool {
 /// What a call may hold, with the types that it needs and no others.
 fn input_schema(registry: &Registry, operation: &Operation) -> Value {
     let own = operation.own_params().iter().map(|param| (param, own(registry, operation, param)));
-    let added = operation.added_params().iter().map(|param| (param, added(operation, param)));
     let properties: Map<String, Value> =
-        own.chain(added).map(|(param, schema)| (param.name().to_owned(), schema)).collect();
+        own.chain(added(operation)).map(|(param, schema)| (param.name().to_owned(), schema)).collect();
     let properties = Value::Object(properties);
     let needed = operation.params().iter().filter(|param| param.required && param.unless.is_none());
     let required: Vec<&str> = needed.map(Param::name).collect();
@@ -45,7 +44,10 @@ fn input_schema(registry: &Registry, operation: &Operation) -> Value {
     let mut schema = Map::new();
     schema.insert("type".to_owned(), "object".into());
     schema.insert("properties".to_owned(), properties);
-    schema.insert("additionalProperties".to_owned(), false.into());
+    // Where not every control is listed, none may be forbidden. Unknown names are refused when they come.
+    if operation.server().is_none() {
+        schema.insert("additionalProperties".to_owned(), false.into());
+    }
     if !required.is_empty() {
         schema.insert("required".to_owned(), json!(required));
     }
@@ -63,13 +65,22 @@ fn own(registry: &Registry, operation: &Operation, param: &Param) -> Value {
     schema
 }
 
-/// Hundreds of tools of other servers have the same added parameters; a line for each is enough.
-fn added(operation: &Operation, param: &Param) -> Value {
-    let mut schema = with_default(param);
-    if let (Value::Object(schema), true) = (&mut schema, operation.is_foreign()) {
-        schema.insert("description".to_owned(), introspect::line(&param.description).into());
+/// The parameters that an operation has because of what it is. Hundreds of tools of other servers have the same, so one
+/// of them stands for all there, as it does in introspection.
+fn added(operation: &Operation) -> Vec<(&Param, Value)> {
+    if operation.server().is_none() {
+        return operation.added_params().iter().map(|param| (param, with_default(param))).collect();
     }
-    schema
+    introspect::control_for_all(operation)
+        .map(|(param, text)| {
+            let mut schema = with_default(param);
+            if let Value::Object(schema) = &mut schema {
+                schema.insert("description".to_owned(), text.into());
+            }
+            (param, schema)
+        })
+        .into_iter()
+        .collect()
 }
 
 fn with_default(param: &Param) -> Value {

@@ -173,7 +173,12 @@ fn updates_take_their_changes_in_input() {
     assert_eq!(sent, Ok(json!({"issueId": "7", "newTitle": "x", "labels": ["a"]})));
     assert!(all.sent(json!({"issue_id": "7", "new_title": "x"})).is_err());
     assert!(all.sent(json!({"issue_id": "7", "input": {"issue_id": "8"}})).is_err());
-    assert!(all.sent(json!({"issue_id": "7"})).is_err());
+    assert_eq!(
+        all.sent(json!({"issue_id": "7"})),
+        Ok(json!({"issueId": "7"})),
+        "no stricter than the upstream"
+    );
+    assert!(all.sent(json!({"issue_id": "7", "input": null})).is_err());
     assert_eq!(all.adopted.types[0].name, "UpUpdateIssueInput");
 
     let whole = one(
@@ -184,8 +189,14 @@ fn updates_take_their_changes_in_input() {
     let sent = whole.sent(json!({"issue_id": "7", "input": {"title": "x"}}));
     assert_eq!(sent, Ok(json!({"issue_id": "7", "title": "x"})));
     assert!(whole.sent(json!({"issue_id": "7", "input": {}})).is_err(), "required inside too");
+    assert!(whole.sent(json!({"issue_id": "7"})).is_err(), "so it cannot be left out");
     let nothing = one("update_cache", json!({"type": "object"}));
     assert_eq!(nothing.sent(json!({"input": {}})), Ok(json!({})));
+    assert_eq!(nothing.sent(json!({})), Ok(json!({})), "nothing to give, nothing given");
+    assert_eq!(
+        nothing.adopted.operations[0].definition.returns.description, "",
+        "nothing known, nothing told"
+    );
 }
 
 /// A default is published as the upstream's, and left to it.

@@ -1,6 +1,7 @@
 //! `aqueduct adapt`: an adapter file of a bundle and what the operator knows better. Also the check of such a file.
 
 use std::{
+    io::Write,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -105,10 +106,26 @@ pub(super) fn text(file: &Path) -> Result<String, Failure> {
 
 /// Writes a file whole or not at all.
 pub(super) fn write(path: &Path, content: &str) -> Result<(), Failure> {
+    write_with(path, content, std::fs::OpenOptions::new().write(true).create(true).truncate(true))
+}
+
+/// The same for what only this user may read.
+pub(super) fn write_private(path: &Path, content: &str) -> Result<(), Failure> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    write_with(path, content, &options)
+}
+
+fn write_with(path: &Path, content: &str, options: &std::fs::OpenOptions) -> Result<(), Failure> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(format!(".{}.tmp", std::process::id()));
     let temporary = PathBuf::from(temporary);
-    let written = std::fs::write(&temporary, content).and_then(|()| std::fs::rename(&temporary, path));
+    let written = options
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(content.as_bytes()))
+        .and_then(|()| std::fs::rename(&temporary, path));
     written.map_err(|error| {
         let _ = std::fs::remove_file(&temporary);
         unwritten(path, &error)

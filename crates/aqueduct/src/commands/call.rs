@@ -66,6 +66,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         };
         let text = answer.to_text();
         report::print(&if arguments.json { text.clone() } else { readable(&text) });
+        if let Some(hint) = json_hint(&text, &arguments.pairs) {
+            report::note(&hint);
+        }
         Ok(if answer.code().is_none() && !(starts && is_lost(&text)) { ExitCode::SUCCESS } else { report::findings() })
     })
 }
@@ -76,6 +79,19 @@ fn is_lost(answer: &str) -> bool {
     let data = answer.get("data").filter(|data| data.get("execution_id").is_some());
     let status = data.and_then(|data| data.get("status")).and_then(Value::as_str);
     matches!(status, Some("failed" | "cancelled"))
+}
+
+/// How to give what was refused for being text.
+fn json_hint(answer: &str, pairs: &[String]) -> Option<String> {
+    let answer: Value = serde_json::from_str(answer).ok()?;
+    let error =
+        answer.get("error").filter(|error| error.get("code") == Some(&json!("VALIDATION_INVALID_TYPE")))?;
+    let refused = error.pointer("/details/param_name")?.as_str()?;
+    let (name, value) =
+        pairs.iter().filter_map(|pair| pair.split_once('=')).find(|(name, _)| *name == refused)?;
+    // Only what would be JSON by itself: `first=many` is wrong in any notation.
+    serde_json::from_str::<&RawValue>(value).ok()?;
+    Some(format!("'{name}=' gives text; write {name}:={value} for JSON"))
 }
 
 /// The data, or the error, for a person to read.

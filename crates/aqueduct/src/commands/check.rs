@@ -2,7 +2,11 @@
 
 use std::process::ExitCode;
 
-use gateway::aql::lint;
+use gateway::{
+    aql::{lint, registry::Registry},
+    config::Checked,
+    mistakes,
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -40,25 +44,39 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let config = arguments.configuration.load()?;
     let registry = gateway::app::registry(&config).map_err(|problems| Failure::problems(&problems))?;
-    let findings = lint::lint(&registry);
+    let findings = findings(&config, &registry);
     let file = config.file.as_ref().map(|path| path.display().to_string());
     let operations = registry.visible().count();
+    let unasked = mistakes::unasked(&config);
     if arguments.json {
-        let findings: Vec<Value> = findings
-            .iter()
-            .map(|found| json!({"operation": found.operation, "rule": found.rule, "message": found.message}))
-            .collect();
-        let told = json!({"file": file, "operations": operations, "left_out": config.left_out, "findings": findings});
-        report::print(&told.to_string());
+        let found = json!({"file": file, "operations": operations, "unasked": unasked, "left_out": config.left_out,
+                           "findings": findings});
+        report::print(&found.to_string());
     } else {
         let source =
             file.map_or_else(|| "defaults; no configuration file".to_owned(), |file| format!("file {file}"));
-        let mut lines =
-            vec![format!("configuration: {source}"), format!("operations: {operations}, all well-formed")];
-        lines.extend(
-            findings.iter().map(|found| format!("- {}: {} [{}]", found.operation, found.message, found.rule)),
-        );
+        let mut lines = vec![
+            format!("configuration: {source}"),
+            format!("operations: {operations}, all well-formed{}", super::not_asked(&config)),
+        ];
+        let text =
+            |found: &Value, key: &str| found.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        lines.extend(findings.iter().map(|found| {
+            let subject = if found.get("operation").is_some() { "operation" } else { "setting" };
+            format!("- {}: {} [{}]", text(found, subject), text(found, "message"), text(found, "rule"))
+        }));
         report::print(&lines.join("\n"));
     }
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { report::findings() })
+}
+
+/// What the configuration says in vain, then what could be better about operations of one's own.
+fn findings(config: &Checked, registry: &Registry) -> Vec<Value> {
+    let mistakes = mistakes::mistakes(config, registry).into_iter();
+    let mistakes =
+        mistakes.map(|found| json!({"setting": found.place, "rule": found.rule, "message": found.message}));
+    let advice = lint::lint(registry).into_iter();
+    let advice = advice
+        .map(|found| json!({"operation": found.operation, "rule": found.rule, "message": found.message}));
+    mistakes.chain(advice).collect()
 }

@@ -78,10 +78,17 @@ fn readable(details: &Value, danger: &str) -> String {
         lines.push(format!("  {}  ({})", text(param, "name"), facts.join(", ")));
         lines.push(format!("      {}", text(param, "description")));
     }
-    lines.push(String::new());
-    lines.push("Examples".to_owned());
-    for example in details.get("examples").and_then(Value::as_array).into_iter().flatten() {
-        lines.push(format!("  {}", text(example, "description")));
+    let examples = details.get("examples").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    if !examples.is_empty() {
+        lines.push(String::new());
+        lines.push("Examples".to_owned());
+    }
+    for example in examples {
+        lines.extend(
+            Some(text(example, "description"))
+                .filter(|said| !said.is_empty())
+                .map(|said| format!("  {said}")),
+        );
         lines.push(format!("      {}", example.get("request").unwrap_or(&Value::Null)));
     }
     lines.join("\n")

@@ -17,7 +17,7 @@ use gateway::{
 use serde_json::json;
 
 use super::{
-    adapt::{bundle as read_bundle, text, write},
+    adapt::{bundle as read_bundle, text, write, write_private},
     runtime,
 };
 use crate::{
@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         true => None,
         false => {
             let path = output.with_extension("observations.json");
-            write(&path, &probe::document(&bundle, found.observations, &found.capture.secrets))?;
+            write_private(&path, &probe::document(&bundle, found.observations, &found.capture))?;
             Some(path.display().to_string())
         }
     };
@@ -189,10 +189,13 @@ fn found(arguments: &Arguments, settings: &Upstream, captured_at: String) -> Res
             .unwrap_or_default(),
         false => Vec::new(),
     };
-    let found = runtime()?.block_on(visiting::visit(settings, captured_at, plan)).map_err(|why| {
+    let runtime = runtime()?;
+    let found = runtime.block_on(visiting::visit(settings, captured_at, plan)).map_err(|why| {
+        let finding = runtime.block_on(gateway::doctor::remedy(settings, &why));
+        let help = finding.mend.unwrap_or_else(|| "try again: this time it answered".to_owned());
         Failure::trouble(
-            &format!("the server '{}' could not be asked: {why}", settings.name),
-            "is it running?",
+            &format!("the server '{}' could not be asked: {}", settings.name, finding.message),
+            &help,
         )
     })?;
     let Found { capture, observations, seen } = found;

@@ -49,3 +49,12 @@ fn learned(configuration: &Configuration) -> Result<Checked, Failure> {
     }
     Ok(config)
 }
+
+/// How many servers are still to say what they offer, as the rest of a line about operations.
+fn not_asked(config: &Checked) -> String {
+    match gateway::mistakes::unasked(config).len() {
+        0 => String::new(),
+        1 => "; 1 server not asked yet (aqueduct doctor asks it)".to_owned(),
+        count => format!("; {count} servers not asked yet (aqueduct doctor asks them)"),
+    }
+}

@@ -94,12 +94,13 @@ fn welcome(config: &Checked, app: &app::App, client: &[String], url: &str) -> St
     );
     format!(
         "Aqueduct {} implements MCP-AQL {SPEC_VERSION}, {CONFORMANCE}\n  \
-         MCP    {url}\n  Tools  {}\n  Data   {}\n  {} operations; 'aqueduct ops' lists them\n\n\
+         MCP    {url}\n  Tools  {}\n  Data   {}\n  {} operations{}; 'aqueduct ops' lists them\n\n\
          Paste into an MCP client's configuration:\n  {over_http}\nor let the client start it:\n  {over_stdio}\n\n\
          Ctrl-C stops it.",
         env!("CARGO_PKG_VERSION"),
         tools.join(", "),
         config.store.data.display(),
         registry.visible().count(),
+        super::not_asked(config),
     )
 }

@@ -24,6 +24,9 @@ pub(crate) struct Arguments {
     /// The command that starts the server, and its arguments, after '--'
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "url")]
     command: Vec<String>,
+    /// What stands before '--' by mistake; only here to say so
+    #[arg(value_name = "WORD", hide = true, conflicts_with = "url", value_parser = behind_dashes())]
+    misplaced: Option<String>,
     /// The address of a server that speaks streamable HTTP, instead of a command
     #[arg(long, conflicts_with_all = ["command", "env", "cwd"])]
     url: Option<String>,
@@ -62,6 +65,11 @@ const EXAMPLES: &str = "Examples:
   aqueduct wrap -- npx -y @modelcontextprotocol/server-everything
   aqueduct wrap --mode single --env API_KEY=x -- uvx mcp-server-git
   aqueduct wrap --url https://mcp.example.com/mcp --bearer-env EXAMPLE_TOKEN";
+
+/// Refuses a command that has no `--` before it: its own flags would be taken for ours.
+fn behind_dashes() -> impl Fn(&str) -> Result<String, String> + Clone + Send + Sync + 'static {
+    |word| Err(format!("put '--' before the command: aqueduct wrap -- {word} …"))
+}
 
 /// Reads `KEY=VALUE` or `NAME: VALUE`. The value may be a secret, so no error repeats it.
 fn pair(

@@ -4,7 +4,10 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Setup, aqueduct, command, data};
+use crate::{
+    harness::{Setup, aqueduct, command, data},
+    scripts,
+};
 
 fn run(directory: &tempfile::TempDir, arguments: &[&str]) -> Output {
     command(&aqueduct(), directory.path()).args(arguments).output().unwrap()
@@ -163,4 +166,86 @@ fn serve_prints_where_it_is_and_what_to_paste() {
     assert_eq!(pasted[0]["mcpServers"]["aqueduct"]["url"], server.url.as_str());
     let command = pasted[1]["mcpServers"]["aqueduct"]["command"].as_str().unwrap();
     assert!(std::path::Path::new(command).exists(), "{command}");
+}
+
+/// What is wrong in the file is told; what other servers call their tools is not the user's to change.
+#[test]
+fn check_tells_what_the_file_says_in_vain() {
+    let directory = data();
+    let script = scripts::server(directory.path(), "places");
+    let save = |more: &str| {
+        let text = format!("{more}\n[upstream.places]\ncommand = \"{}\"\n", script.display());
+        std::fs::write(directory.path().join("aqueduct.toml"), text).unwrap();
+    };
+    save("[server]\npinned = [\"places_get_plaice\", \"list_entitys\"]\n");
+    let output = run(&directory, &["check"]);
+    assert!(out(&output).contains("1 server not asked yet (aqueduct doctor asks it)"), "{}", out(&output));
+    let told = json_out(&run(&directory, &["check", "--json"]));
+    assert_eq!(told["unasked"], json!(["places"]));
+    assert_eq!(told["findings"].as_array().unwrap().len(), 1, "the other may still come: {told}");
+
+    save("");
+    run(&directory, &["ops"]);
+    let output = run(&directory, &["check"]);
+    assert_eq!(output.status.code(), Some(0), "{}", out(&output));
+    assert!(!out(&output).contains("not asked"), "{}", out(&output));
+
+    save(
+        "[server]\npinned = [\"places_get_plaice\", \"places_get_place\"]\n\
+         [upstream.places.tools.die_nwo]\ndanger = \"safe\"\n[upstream.places.tools.die_now]\ndanger = \"safe\"\n",
+    );
+    let text = std::fs::read_to_string(directory.path().join("aqueduct.toml")).unwrap();
+    let text = text + "allow = [\"get_*\", \"die_*\"]\ndeny = [\"get_places\", \"set_*\"]\n";
+    std::fs::write(directory.path().join("aqueduct.toml"), text).unwrap();
+    let output = run(&directory, &["check", "--json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = json_out(&output);
+    let findings: Vec<(&str, &str, &str)> = told["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|found| {
+            let text = |key: &str| found[key].as_str().unwrap_or_default();
+            (text("setting"), text("rule"), text("message"))
+        })
+        .collect();
+    assert_eq!(
+        findings,
+        [
+            (
+                "[server] pinned",
+                "pinned_in_vain",
+                "there is no operation 'places_get_plaice'; did you mean 'places_get_place'?"
+            ),
+            (
+                "[upstream.places.tools.die_nwo]",
+                "unknown_tool",
+                "'places' has no tool 'die_nwo'; did you mean 'die_now'?"
+            ),
+            (
+                "[upstream.places] deny",
+                "matches_nothing",
+                "'get_places' matches no tool of 'places'; did you mean 'get_place'?"
+            ),
+            ("[upstream.places] deny", "matches_nothing", "'set_*' matches no tool of 'places'"),
+        ]
+    );
+    assert!(out(&run(&directory, &["check"])).contains("- [upstream.places] deny: 'set_*' matches no tool"));
+}
+
+#[test]
+fn text_in_place_of_a_number_is_hinted_and_no_heading_stands_alone() {
+    let directory = data();
+    let refused = run(&directory, &["call", "list_entities", "first=3"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(err(&refused).contains("write first:=3 for JSON"), "{}", err(&refused));
+    for other in [&["call", "list_entities", "first=many"][..], &["call", "list_entities", "first:=3"]] {
+        assert!(!err(&run(&directory, other)).contains(":="), "{other:?}");
+    }
+    let script = scripts::server(directory.path(), "places");
+    let text = format!("[upstream.places]\ncommand = \"{}\"\n", script.display());
+    std::fs::write(directory.path().join("aqueduct.toml"), text).unwrap();
+    let described = out(&run(&directory, &["describe", "places_get_place"]));
+    assert!(described.contains("Parameters") && !described.contains("Examples"), "{described}");
+    assert!(out(&run(&directory, &["describe", "list_entities"])).contains("Examples"));
 }

@@ -114,6 +114,12 @@ pub async fn examine(config: &Checked, names: &[String], waiting: Watcher<'_>) -
     }
 }
 
+/// What is to be said of a server that could not be asked, and what helps. It is looked at once more, since only that
+/// tells what is wrong; one that kept silent is not waited for again.
+pub async fn remedy(settings: &config::Upstream, why: &str) -> Finding {
+    upstream::remedy(settings, why).await
+}
+
 fn configuration(config: &Checked) -> Looked {
     let what = match &config.file {
         Some(file) => file.display().to_string(),

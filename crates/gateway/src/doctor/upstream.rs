@@ -64,6 +64,19 @@ pub(super) fn left_out(left_out: &config::LeftOut) -> Upstream {
     }
 }
 
+/// What helps where a server cannot be reached.
+pub(super) async fn remedy(settings: &config::Upstream, why: &str) -> Finding {
+    if why.contains(" within ") {
+        let silent = Ailment::Silent { within: settings.start_timeout, words: None };
+        return Finding { message: why.to_owned(), ..told(settings, &silent) };
+    }
+    // Nothing that was accepted of it matters here.
+    match examine::examine(settings, Path::new("")).await {
+        Err(ailment) => told(settings, &ailment),
+        Ok(_) => Finding::new(Severity::Unreachable, "unsteady", why),
+    }
+}
+
 fn works(met: Met) -> Works {
     let Met { start, server, era, version, tools, operations, .. } = met;
     Works { start_ms: milliseconds(start), server, era, version, tools, operations }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{bundled, capture, made_of};
 use crate::discover::{
-    Identity,
+    Capture, Identity,
     diff::diff,
     probe::{self, Answered, Observation},
 };
@@ -82,7 +82,8 @@ fn only_tools_marked_as_reading_are_tried_and_what_they_say_stays_apart() {
         answered: Answered::Result(json!({"content": "the-secret"})),
     };
     let failed = Observation { answered: Answered::Error("no the-secret".into()), ..seen.clone() };
-    let text = probe::document(&bundle, vec![seen, failed], &["the-secret".to_owned()]);
+    let capture = Capture { secrets: vec!["the-secret".to_owned()], ..Capture::default() };
+    let text = probe::document(&bundle, vec![seen, failed], &capture);
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(document["kind"], "observations");
     assert_eq!(

@@ -7,7 +7,10 @@ use std::{path::Path, process::Output};
 use serde_json::{Value, json};
 
 use self::server::Server;
-use crate::harness::{Setup, WIRES, aqueduct, command, data};
+use crate::{
+    harness::{Setup, WIRES, aqueduct, command, data},
+    scripts,
+};
 
 const NOW: &str = "2026-04-15T12:00:00Z";
 
@@ -124,6 +127,54 @@ fn only_what_is_marked_as_reading_is_tried_and_kept_apart() {
     let bundle = bundle(&directory, "sample.bundle.json");
     assert_eq!(bundle["raw_capture"]["tools"], tools());
     assert!(bundle.get("observations").is_none());
+}
+
+/// REQ-DISC-14 REQ-DISC-25: a server that repeats what it was started with.
+#[test]
+fn observations_hold_no_secret_of_the_command_and_are_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = data();
+    let script = scripts::server(directory.path(), "places");
+    let text = std::fs::read_to_string(&script).unwrap().replace("\"$WORD\\", "\"$WORD $*\\");
+    assert!(text.contains("$WORD $*"), "{text}");
+    std::fs::write(&script, text).unwrap();
+    let listed = json!([{"name": "get_place", "annotations": {"readOnlyHint": true}, "inputSchema": {"type": "object"}}]);
+    std::fs::write(scripts::beside(&script, "tools"), listed.to_string()).unwrap();
+    let config = format!(
+        "[upstream.places]\ncommand = \"{}\"\nargs = [\"--api-key\", \"hidden-one\", \"--password=hidden-two\", \"shown\"]\n\
+         env = {{ WORD = \"Hidden-Three\" }}\n",
+        script.display()
+    );
+    std::fs::write(directory.path().join("aqueduct.toml"), config).unwrap();
+    out(&run(&directory, &["discover", "places", "--probe"]));
+    let path = "places.bundle.observations.json";
+    let seen = file(&directory, path).to_lowercase();
+    assert!(seen.contains("--api-key [redacted]") && seen.contains("shown"), "{seen}");
+    assert!(!seen.contains("hidden"), "{seen}");
+    assert!(!file(&directory, "places.bundle.json").to_lowercase().contains("hidden"));
+    let mode = std::fs::metadata(directory.path().join(path)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_server_that_cannot_be_asked_is_told_with_what_helps() {
+    let directory = data();
+    let dies = ["-c", "echo 'Error: API_KEY is not set' >&2; exit 3"];
+    for (arguments, told, help) in [
+        (&["discover", "--", "no-such-program"][..], "was not found", "install 'no-such-program'"),
+        (
+            &["discover", "--", "/bin/sh", dies[0], dies[1]],
+            "API_KEY is not set",
+            "under 'env' (in the command line)",
+        ),
+        (&["discover", "x", "--url", "http://127.0.0.1:1/mcp"], "no connection", "start the server"),
+    ] {
+        let output = run(&directory, arguments);
+        assert_eq!(output.status.code(), Some(4), "{arguments:?}");
+        let said = err(&output).replace("\n  |", "");
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(told) && said.contains(help), "{arguments:?}: {said}");
+    }
 }
 
 /// REQ-DISC-13 REQ-DISC-19 REQ-DISC-22 REQ-DISC-27

@@ -10,9 +10,21 @@ use crate::harness::{Client, Era, StdioLink, command};
 pub(super) fn expected(result: &Value) -> (Value, Vec<Value>) {
     let blocks = result["content"].as_array().cloned().unwrap_or_default();
     let is_text = |block: &Value| block["type"] == "text" && block["text"].is_string();
-    let attached = blocks.iter().filter(|block| !is_text(block)).cloned().collect();
-    if result.get("structuredContent").is_some_and(|structured| !structured.is_null()) {
-        return (result["structuredContent"].clone(), attached);
+    let attached: Vec<Value> = blocks.iter().filter(|block| !is_text(block)).cloned().collect();
+    let structured = &result["structuredContent"];
+    if !structured.is_null() {
+        // Text follows too, unless it says the same once more.
+        let same = |block: &Value| {
+            let text = block["text"].as_str().unwrap();
+            let read = serde_json::from_str::<Value>(text).ok();
+            let values: Vec<&Value> =
+                structured.as_object().into_iter().flat_map(|data| data.values()).collect();
+            text.is_empty()
+                || values.contains(&&block["text"])
+                || read.is_some_and(|read| read == *structured || (values.len() == 1 && *values[0] == read))
+        };
+        let told = blocks.iter().filter(|block| !is_text(block) || !same(block)).cloned().collect();
+        return (structured.clone(), told);
     }
     if let [block] = blocks.as_slice()
         && is_text(block)
