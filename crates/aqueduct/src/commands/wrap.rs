@@ -21,12 +21,12 @@ use crate::{
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
+    /// What stands before '--' by mistake; only here to say so
+    #[arg(value_name = "WORD", hide = true, value_parser = behind_dashes())]
+    misplaced: Vec<String>,
     /// The command that starts the server, and its arguments, after '--'
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "url")]
     command: Vec<String>,
-    /// What stands before '--' by mistake; only here to say so
-    #[arg(value_name = "WORD", hide = true, conflicts_with = "url", value_parser = behind_dashes())]
-    misplaced: Option<String>,
     /// The address of a server that speaks streamable HTTP, instead of a command
     #[arg(long, conflicts_with_all = ["command", "env", "cwd"])]
     url: Option<String>,

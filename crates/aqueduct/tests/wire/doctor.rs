@@ -322,3 +322,33 @@ fn exit_codes_are_documented() {
         assert!(told.contains(part), "no '{part}' in {told}");
     }
 }
+
+#[test]
+fn an_adapter_file_that_no_longer_fits_is_told() {
+    let directory = data();
+    let script = server(directory.path(), "places");
+    let plain = format!("[upstream.places]\ncommand = \"{}\"\n", script.display());
+    std::fs::write(directory.path().join("aqueduct.toml"), &plain).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = command(&aqueduct(), directory.path());
+        let output = command.args(arguments).current_dir(directory.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output));
+    };
+    run(&["discover", "places"]);
+    run(&["adapt", "places.bundle.json"]);
+    let adapted = format!("{plain}adapter = \"places-adapter.md\"\n");
+    std::fs::write(directory.path().join("aqueduct.toml"), &adapted).unwrap();
+    let only_one =
+        r#"[{"name": "get_place", "description": "Gets where it runs", "inputSchema": {"type": "object"}}]"#;
+    let codes_of = |output: &Output| {
+        let told = report(output)["upstreams"][0].clone();
+        codes(&told).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let output = doctor(directory.path(), &adapted, &["--json"]);
+    assert!(!codes_of(&output).contains(&"adapter_mismatch".to_owned()), "{}", text(&output));
+    std::fs::write(beside(&script, "tools"), only_one).unwrap();
+    run(&["ops"]);
+    let output = doctor(directory.path(), &adapted, &["--json"]);
+    assert!(codes_of(&output).contains(&"adapter_mismatch".to_owned()), "{}", text(&output));
+    assert!(text(&output).contains("die_now"), "{}", text(&output));
+}

@@ -269,7 +269,6 @@ fn wrong_usage_is_told_without_secrets() {
         (&[][..], 2, "COMMAND"),
         (&["--"], 2, "COMMAND"),
         (&["python3", "x.py"], 2, "put '--' before the command: aqueduct wrap -- python3"),
-        (&["npx", "-y", "x"], 2, "put '--' before the command"),
         (&["--name", "x", "python3", "--", "x.py"], 2, "put '--' before the command"),
         (&["--url", "http://127.0.0.1:1/mcp", "--", "x"], 2, "cannot be used with"),
         (&["--env", "s3cret", "--", "x"], 2, "no '='"),

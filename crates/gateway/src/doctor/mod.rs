@@ -3,6 +3,7 @@
 //! Every upstream is started once, all of them side by side. Nothing is changed, and whatever is wrong is told with how
 //! to mend it.
 
+mod adapter;
 mod advice;
 mod place;
 mod upstream;

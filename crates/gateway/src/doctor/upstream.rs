@@ -45,7 +45,8 @@ pub(super) async fn examine(settings: &config::Upstream, data: &Path) -> Upstrea
     let examined = examine::examine(settings, data).await;
     let (works, findings) = match examined {
         Ok(met) => {
-            let findings = findings(settings, &met);
+            let mut findings = findings(settings, &met);
+            findings.extend(super::adapter::examine(settings, data));
             (Some(works(met)), findings)
         }
         Err(ailment) => (None, vec![told(settings, &ailment)]),
