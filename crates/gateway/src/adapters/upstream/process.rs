@@ -177,7 +177,8 @@ impl Process {
         }
     }
 
-    /// The last line that it wrote to standard error which says something.
+    /// The line of what it wrote to standard error that says most: the last one that tells of a failure, or the first of
+    /// npm, whose last ones only say where there is more.
     pub(super) fn last_words(&self) -> Option<String> {
         let words = lock(&self.words);
         let telling = |line: &&String| {
@@ -186,7 +187,8 @@ impl Process {
                 .iter()
                 .any(|word| line.contains(word))
         };
-        words.iter().rev().find(telling).or(words.back()).cloned()
+        let of_npm = words.iter().find(|line| line.starts_with("npm error") || line.starts_with("npm ERR!"));
+        of_npm.or_else(|| words.iter().rev().find(telling)).or(words.back()).cloned()
     }
 
     /// Lets it end: its input is closed already; what does not end is asked to, then killed with all it started.
