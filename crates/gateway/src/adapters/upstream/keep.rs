@@ -2,13 +2,13 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Weak},
+    sync::{Arc, Weak, atomic::Ordering},
     time::{Duration, Instant},
 };
 
 use futures_util::future;
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, oneshot},
     task::{self, JoinSet},
 };
 
@@ -229,14 +229,24 @@ impl Upstreams {
         Ok(true)
     }
 
-    /// Puts what is known now in force.
+    /// Puts what is known now in force. Asked for several times at once, it is done once for all of them.
     async fn publish(self: &Arc<Self>, gateway: &Weak<Gateway>) {
+        let mine = self.asked.fetch_add(1, Ordering::AcqRel) + 1;
+        tokio::time::sleep(GATHER).await;
         // What was put together earlier must not be published later.
-        let _one_at_a_time = self.publishing.lock().await;
+        let mut done = self.publishing.lock().await;
+        if *done >= mine {
+            return;
+        }
+        let covers = self.asked.load(Ordering::Acquire);
+        let (sender, built) = oneshot::channel();
         let upstreams = Arc::clone(self);
-        // Building thousands of operations takes a while.
-        let built = tokio::task::spawn_blocking(move || upstreams.surface()).await;
-        let Some(gateway) = gateway.upgrade() else { return };
+        // Building thousands of operations takes a while and much memory, which one thread uses again and again.
+        let build = move || drop(sender.send(upstreams.surface()));
+        if self.builder().send(Box::new(build)).is_err() {
+            return;
+        }
+        let (built, Some(gateway)) = (built.await, gateway.upgrade()) else { return };
         match built {
             Ok(Ok(surface)) => gateway.publish(surface),
             Ok(Err(problems)) => {
@@ -244,5 +254,20 @@ impl Upstreams {
             }
             Err(_) => tracing::error!("the upstreams' operations could not be put together"),
         }
+        *done = covers;
+    }
+
+    /// The thread that puts surfaces together, started when there is the first to be made.
+    fn builder(&self) -> &std::sync::mpsc::Sender<Build> {
+        self.building.get_or_init(|| {
+            let (builds, queue) = std::sync::mpsc::channel::<Build>();
+            let thread = std::thread::Builder::new().name("publish".to_owned());
+            // Without the thread nothing is published, which is told where it is asked for.
+            let _ = thread.spawn(move || queue.iter().for_each(|build| build()));
+            builds
+        })
     }
 }
+
+/// Something to be put together.
+pub(super) type Build = Box<dyn FnOnce() + Send>;

@@ -26,7 +26,7 @@ mod wire;
 use std::{
     collections::HashMap,
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicU64},
     time::SystemTime,
 };
 
@@ -70,7 +70,10 @@ pub struct Upstreams {
     /// What is offered besides tools.
     offers: ArcSwap<Offers>,
     notices: Mutex<Option<mpsc::UnboundedReceiver<Notice>>>,
-    publishing: tokio::sync::Mutex<()>,
+    /// How many of the times that publishing was asked for are done.
+    publishing: tokio::sync::Mutex<u64>,
+    asked: AtomicU64,
+    building: OnceLock<std::sync::mpsc::Sender<keep::Build>>,
     stopping: CancellationToken,
     /// When the catalogues were written that are in force.
     in_force: Mutex<HashMap<String, Option<SystemTime>>>,
@@ -99,6 +102,8 @@ impl Upstreams {
             offers: ArcSwap::default(),
             notices: Mutex::new(Some(heard)),
             publishing: tokio::sync::Mutex::default(),
+            asked: AtomicU64::new(0),
+            building: OnceLock::new(),
             stopping: CancellationToken::new(),
             in_force: Mutex::default(),
         })
