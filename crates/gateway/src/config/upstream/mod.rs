@@ -87,12 +87,15 @@ impl Upstream {
             tools: ToolRules::default(),
             overrides: Overrides::default(),
             adapter: None,
-            section: Notation::Toml.section(name),
-            own_section: Notation::Toml.own_section(name),
+            section: COMMAND_LINE.to_owned(),
+            own_section: COMMAND_LINE.to_owned(),
             wrapped: true,
         }
     }
 }
+
+/// Where a server is written that no file names.
+const COMMAND_LINE: &str = "the command line";
 
 /// What happens when the definition of a tool changes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
