@@ -91,6 +91,12 @@ impl Gateway {
         self
     }
 
+    /// Whether everything is there.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        *self.settled.borrow()
+    }
+
     /// Says that everything is there.
     pub fn settle(&self) {
         self.settled.send_replace(true);

@@ -1,4 +1,4 @@
-//! Reading JSON Schema. A [`Reader`](read::Reader) takes schemas of any shape, one level a time, and tells what it could
+//! Reading JSON Schema. A `Reader` takes schemas of any shape, one level a time, and tells what it could
 //! not keep; [`describe`] makes parameters of our own structs' schemas from it, so that a Rust struct can declare an
 //! operation's parameters, and [`adopt`](crate::adopt) makes operations of other servers' tools.
 

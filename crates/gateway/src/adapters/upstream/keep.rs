@@ -26,6 +26,8 @@ const TICK: Duration = Duration::from_millis(200);
 const REST_INTERVAL: Duration = Duration::from_secs(5);
 /// Notices come in bursts; one look answers all of them.
 const GATHER: Duration = Duration::from_millis(50);
+/// Servers that are asked for the first time answer one after the other.
+const GATHER_FIRST: Duration = Duration::from_millis(400);
 /// The pause after a look that failed, doubled each time.
 const PAUSE_MIN: Duration = Duration::from_secs(2);
 const PAUSE_MAX: Duration = Duration::from_mins(2);
@@ -232,7 +234,8 @@ impl Upstreams {
     /// Puts what is known now in force. Asked for several times at once, it is done once for all of them.
     async fn publish(self: &Arc<Self>, gateway: &Weak<Gateway>) {
         let mine = self.asked.fetch_add(1, Ordering::AcqRel) + 1;
-        tokio::time::sleep(GATHER).await;
+        let settled = gateway.upgrade().is_none_or(|gateway| gateway.is_settled());
+        tokio::time::sleep(if settled { GATHER } else { GATHER_FIRST }).await;
         // What was put together earlier must not be published later.
         let mut done = self.publishing.lock().await;
         if *done >= mine {
