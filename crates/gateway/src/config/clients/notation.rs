@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn every_notation_becomes_ours() {
-        let workspace = Path::new("/work/pa$t");
+        let workspace = Path::new("/home/me/pa$t");
         for (given, expected) in [
             ("plain", "plain"),
             ("pa$$word$", "pa$$$$word$$"),
@@ -78,7 +78,7 @@ mod tests {
             ("${env:TOKEN}", "${TOKEN}"),
             ("Bearer ${input:github-token}", "Bearer ${github_token}"),
             ("${input:2nd}", "${_2nd}"),
-            ("${workspaceFolder}/a", "/work/pa$$t/a"),
+            ("${workspaceFolder}/a", "/home/me/pa$$t/a"),
             ("${workspaceFolderBasename}", "pa$$t"),
             ("${userHome}", "${HOME}"),
             ("${command:x.y}", "$${command:x.y}"),
