@@ -271,21 +271,26 @@ fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
 /// quotes, backslashes and the white space of JSON that came from elsewhere need care.
 fn escape(json: &[u8], out: &mut Vec<u8>) {
     out.reserve(json.len() + json.len() / 4);
-    let mut plain_from = 0;
-    for (position, byte) in json.iter().enumerate() {
-        let escaped: &[u8] = match byte {
+    // Long texts have few of these, and compact JSON has no tabs or carriage returns at all.
+    let is_compact = memchr::memchr2(b'\t', b'\r', json).is_none();
+    let mut rest = json;
+    loop {
+        let next = match is_compact {
+            true => memchr::memchr3(b'"', b'\\', b'\n', rest),
+            false => rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | b'\n' | b'\r' | b'\t')),
+        };
+        let Some((plain, [special, after @ ..])) = next.map(|place| rest.split_at(place)) else { break };
+        out.extend_from_slice(plain);
+        out.extend_from_slice(match special {
             b'"' => b"\\\"",
             b'\\' => b"\\\\",
             b'\n' => b"\\n",
             b'\r' => b"\\r",
-            b'\t' => b"\\t",
-            _ => continue,
-        };
-        out.extend_from_slice(json.get(plain_from..position).unwrap_or_default());
-        out.extend_from_slice(escaped);
-        plain_from = position + 1;
+            _ => b"\\t",
+        });
+        rest = after;
     }
-    out.extend_from_slice(json.get(plain_from..).unwrap_or_default());
+    out.extend_from_slice(rest);
 }
 
 #[cfg(test)]

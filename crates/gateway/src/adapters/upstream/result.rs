@@ -77,14 +77,13 @@ pub(super) fn outcome(result: &ToolResult<'_>) -> Outcome {
     }
     let parts = parts(&result.content);
     let structured = result.structured_content.filter(|structured| structured.get() != "null");
-    let repeated = structured.and_then(|structured| serde_json::from_str::<Value>(structured.get()).ok());
     let attached: Vec<Box<RawValue>> = parts
         .iter()
         .filter_map(|part| match part {
             Part::Other { whole, .. } => Some((*whole).to_owned()),
             // Text beside structured content is mostly the same once more; where it is not, it is not lost.
             Part::Text { whole, text } => {
-                repeated.as_ref().is_some_and(|data| !says(text, data)).then(|| (*whole).to_owned())
+                structured.is_some_and(|data| !says(text, data)).then(|| (*whole).to_owned())
             }
         })
         .collect();
@@ -107,15 +106,18 @@ fn passed_on(meta: &RawValue) -> Option<Box<RawValue>> {
 }
 
 /// Whether a text says the same as the data, or nothing.
-fn says(text: &RawValue, data: &Value) -> bool {
+fn says(text: &RawValue, data: &RawValue) -> bool {
     let Ok(text) = serde_json::from_str::<String>(text.get()) else { return false };
+    if text.trim().is_empty() || text == data.get() {
+        return true;
+    }
+    let Ok(data) = serde_json::from_str::<Value>(data.get()) else { return false };
     let same = |read: Value| {
         // Servers wrap what is no object, and write the inside as text.
         let inside = data.as_object().filter(|data| data.len() == 1).and_then(|data| data.values().next());
-        read == *data || inside == Some(&read)
+        read == data || inside == Some(&read)
     };
-    text.trim().is_empty()
-        || serde_json::from_str(&text).is_ok_and(same)
+    serde_json::from_str(&text).is_ok_and(same)
         || data.as_object().is_some_and(|data| data.values().any(|value| *value == text))
 }
 
