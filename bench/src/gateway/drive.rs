@@ -17,6 +17,8 @@ use crate::{
 
 const OVER_HTTP: &str = "gateway_http";
 const OVER_STDIO: &str = "gateway_stdio";
+/// The same with all four parameters, of which each is read, checked and written.
+const FOUR_OVER_STDIO: &str = "gateway_stdio_4";
 const CONCURRENCY: usize = 16;
 /// Watched, everything takes thirty times as long.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -26,13 +28,17 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) fn drive(scenario: &str, count: usize, rmcp: Option<PathBuf>, before: &[String]) -> Result<()> {
     let over_http = match scenario {
         OVER_HTTP => true,
-        OVER_STDIO => false,
+        OVER_STDIO | FOUR_OVER_STDIO => false,
         _ => return Err("no scenario has that name".into()),
     };
     let scratch = tempfile::tempdir()?;
     let servers = [Server::upstream(SERVER, None)?];
     let address = over_http.then(floor::free_address).transpose()?;
-    let params = json!({"message": "{MSG}", "count": 100, "mode": "plain", "verbose": false});
+    // One parameter, as the yardstick's echo takes.
+    let params = match scenario {
+        FOUR_OVER_STDIO => json!({"message": "{MSG}", "count": 100, "mode": "plain", "verbose": false}),
+        _ => json!({"message": "{MSG}"}),
+    };
     if let Some(program) = rmcp {
         let config = scratch.path().join("mcp.json");
         std::fs::write(&config, config::mcp_servers(&servers))?;
@@ -66,5 +72,5 @@ fn start(words: &[String], before: &[String], address: Option<SocketAddr>) -> Re
 
 #[expect(clippy::print_stdout, reason = "the script that counts reads the names")]
 pub(crate) fn print_names() {
-    println!("{OVER_HTTP}\n{OVER_STDIO}");
+    println!("{OVER_HTTP}\n{OVER_STDIO}\n{FOUR_OVER_STDIO}");
 }

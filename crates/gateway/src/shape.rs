@@ -53,7 +53,7 @@ impl CallKey {
     /// Of a call whose controls were taken out.
     fn of(permitted: &Permitted) -> Self {
         let chooses = permitted.operation().selection().is_some();
-        let mut hasher = std::hash::DefaultHasher::new();
+        let mut hasher = Fnv::default();
         permitted.operation().name().as_str().hash(&mut hasher);
         for (name, value) in permitted.params().iter().filter(|(name, _)| !chooses || *name != shared::FIELDS)
         {
@@ -64,6 +64,35 @@ impl CallKey {
 
     fn name(self) -> String {
         format!("{:016x}", self.0)
+    }
+}
+
+/// FNV-1a: every call is hashed and few keys are ever looked for, all of them in one session.
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = (self.0 ^ number).wrapping_mul(0x0100_0000_01b3);
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.write_u64(number as u64);
     }
 }
 
