@@ -69,12 +69,20 @@ codes! {
     NotFoundOperation = "NOT_FOUND_OPERATION", Specification;
     NotFoundResource = "NOT_FOUND_RESOURCE", Specification;
     PermissionDenied = "PERMISSION_DENIED", Specification;
+    TrustInsufficient = "PERMISSION_TRUST_LEVEL_INSUFFICIENT", Specification;
+    DangerDenied = "PERMISSION_DANGER_LEVEL_DENIED", Specification;
     ConfirmationRequired = "CONFIRMATION_REQUIRED", Specification;
+    TokenInvalid = "TOKEN_INVALID", Specification;
+    TokenExpired = "TOKEN_EXPIRED", Specification;
+    TokenAlreadyUsed = "TOKEN_ALREADY_USED", Specification;
+    TokenScopeMismatch = "TOKEN_SCOPE_MISMATCH", Specification;
     AlreadyExists = "CONFLICT_ALREADY_EXISTS", Extension;
     VersionMismatch = "CONFLICT_VERSION_MISMATCH", Specification;
     /// An execution's state does not allow what was asked.
     InvalidState = "CONFLICT_INVALID_STATE", Extension;
     RateLimitExceeded = "RATE_LIMIT_EXCEEDED", Specification;
+    QuotaPause = "RATE_LIMIT_QUOTA_PAUSE", Specification;
+    QuotaExhausted = "RATE_LIMIT_QUOTA_EXHAUSTED", Specification;
     Introspection = "INTROSPECTION_ERROR", Specification;
     Internal = "INTERNAL_ERROR", Specification;
     /// The server is stopping or a store is out of reach; the same call may work later.
@@ -266,13 +274,14 @@ mod tests {
     /// LREQ-ERR-02
     #[test]
     fn codes_are_upper_case_with_a_known_prefix() {
-        const PREFIXES: [&str; 7] = [
+        const PREFIXES: [&str; 8] = [
             "VALIDATION_",
             "NOT_FOUND_",
             "PERMISSION_",
             "CONFLICT_",
             "RATE_LIMIT_",
             "INTERNAL_",
+            "TOKEN_",
             "CONFIRMATION_REQUIRED",
         ];
         for code in Code::ALL {

@@ -21,6 +21,7 @@
 
 pub mod adopt;
 pub mod answer_schema;
+pub mod audit;
 pub mod batch;
 pub mod category;
 pub mod classify;

@@ -22,6 +22,7 @@ mod files;
 mod functions;
 mod migrations;
 mod readers;
+pub mod safety;
 mod secret;
 mod writer;
 
@@ -30,4 +31,5 @@ pub use database::Options;
 pub use entities::EntityStore;
 pub use error::Error;
 pub use executions::ExecutionStore;
+pub use safety::SafetyStore;
 pub use secret::secret;

@@ -1,0 +1,31 @@
+//! `safety.db`: what was decided, what waits for a person, and who is blocked.
+//!
+//! Everything here is on disk before it is acted upon. Several processes share the file, so each change reads what it
+//! depends on in the transaction that makes it.
+
+use std::path::Path;
+
+use super::Error;
+use super::database::{Database, Options};
+
+mod audit;
+mod schema;
+
+/// A cheap handle on `safety.db`.
+#[derive(Clone)]
+pub struct SafetyStore {
+    database: Database,
+}
+
+impl SafetyStore {
+    /// Opens the store in `dir` and creates both if missing. Blocks: meant for the start of the process.
+    pub fn open(dir: &Path, options: Options) -> Result<Self, Error> {
+        let database = Database::open(dir, schema::FILE, &schema::SCHEMA, options)?;
+        Ok(Self { database })
+    }
+
+    /// Refuses new calls on every handle and returns once all queued writes are done and the file is closed.
+    pub async fn close(self) {
+        self.database.close().await;
+    }
+}
