@@ -34,3 +34,6 @@ impl SafetyStore {
         self.database.close().await;
     }
 }
+
+#[cfg(test)]
+mod tests;
