@@ -24,12 +24,20 @@ fn a_delete_runs_once_after_the_operator_approved_it() {
         let mut client = quick(directory.path()).connect(wire);
         let id = client.new_item("Precious");
         let approval = approval_of(&delete(&mut client, &id));
-        assert_eq!(approval_of(&delete(&mut client, &id)), approval, "asked once, however often it is called");
+        assert_eq!(
+            approval_of(&delete(&mut client, &id)),
+            approval,
+            "asked once, however often it is called"
+        );
         let waiting = pending(directory.path());
         assert_eq!(waiting.as_array().unwrap().len(), 1);
-        assert_eq!((&waiting[0]["id"], &waiting[0]["operation"]), (&json!(approval), &json!("delete_entity")));
+        assert_eq!(
+            (&waiting[0]["id"], &waiting[0]["operation"]),
+            (&json!(approval), &json!("delete_entity"))
+        );
         assert_eq!(waiting[0]["params"]["entity_id"], json!(id));
-        let unknown = client.delete("delete_entity", json!({"entity_id": id, "confirmation_token": approval}));
+        let unknown =
+            client.delete("delete_entity", json!({"entity_id": id, "confirmation_token": approval}));
         assert_eq!(code(&unknown), "VALIDATION_UNKNOWN_PARAM", "there are no tokens here");
         assert!(exists(&mut client, &id));
 

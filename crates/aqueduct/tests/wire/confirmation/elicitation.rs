@@ -15,7 +15,9 @@ fn connect(setup: &Setup) -> Client {
     let mut link = setup.stdio_link();
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
         "clientInfo": {"name": "test", "version": "1"}});
-    link.send(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string().as_bytes());
+    link.send(
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}).to_string().as_bytes(),
+    );
     link.answer(&json!(0));
     link.send(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     Client::greeted(link, Era::Initialize("2025-11-25"))
@@ -50,7 +52,8 @@ fn answered(client: &mut Client, entity: &str, action: &str, approve: bool) -> V
 fn a_connected_client_is_asked_where_the_operator_allows_it() {
     let directory = data();
     let mut client = connect(&setup(directory.path(), ""));
-    let (yes, no, box_unticked) = (client.new_item("Yes"), client.new_item("No"), client.new_item("Unticked"));
+    let (yes, no, box_unticked) =
+        (client.new_item("Yes"), client.new_item("No"), client.new_item("Unticked"));
     let answer = answered(&mut client, &yes, "accept", true);
     assert!(!exists(&mut client, &yes), "{answer}");
     for (entity, action, approve) in [(&no, "decline", true), (&box_unticked, "accept", false)] {

@@ -24,7 +24,8 @@ pub(crate) fn told(directory: &Path, arguments: &[&str]) -> Value {
     let output = operator(directory, &arguments);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{arguments:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{arguments:?} printed no JSON ({error}): {text}"))
+    serde_json::from_str(&text)
+        .unwrap_or_else(|error| panic!("{arguments:?} printed no JSON ({error}): {text}"))
 }
 
 /// What waits for the operator, once there is something.

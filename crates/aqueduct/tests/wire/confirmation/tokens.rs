@@ -30,7 +30,10 @@ fn a_delete_waits_for_its_token_and_runs_with_it() {
         let error = &answer["error"];
         assert_eq!(error["message"], "This operation requires confirmation");
         let details = &error["details"];
-        assert_eq!((&details["operation"], &details["danger_level"]), (&json!("delete_entity"), &json!("destructive")));
+        assert_eq!(
+            (&details["operation"], &details["danger_level"]),
+            (&json!("delete_entity"), &json!("destructive"))
+        );
         assert!(details["reasons"].as_array().is_some_and(|reasons| !reasons.is_empty()), "{details}");
         let expires: jiff::Timestamp = details["expires_at"].as_str().unwrap().parse().unwrap();
         let left = expires.duration_since(jiff::Timestamp::now()).as_secs();
@@ -47,7 +50,8 @@ fn a_delete_waits_for_its_token_and_runs_with_it() {
         assert_eq!(answer["success"], true, "{answer}");
         let third = client.new_item("Third");
         let token = token_of(&delete(&mut client, &third));
-        let both = json!({"entity_id": third, "_confirmation": token, "confirmation_token": format!("{token}x")});
+        let both =
+            json!({"entity_id": third, "_confirmation": token, "confirmation_token": format!("{token}x")});
         assert!(code(&client.delete("delete_entity", both)).starts_with("VALIDATION_"));
         assert!(exists(&mut client, &third));
 
@@ -88,7 +92,13 @@ fn no_other_call_runs_with_a_token() {
         bytes[place] = if bytes[place] == b'A' { b'B' } else { b'A' };
         String::from_utf8(bytes).unwrap()
     };
-    let guesses = ["conf_x".to_owned(), "garbage".to_owned(), token.to_uppercase(), changed(5), changed(token.len() - 2)];
+    let guesses = [
+        "conf_x".to_owned(),
+        "garbage".to_owned(),
+        token.to_uppercase(),
+        changed(5),
+        changed(token.len() - 2),
+    ];
     for guess in &guesses {
         let answer = delete_with(&mut client, &one, guess);
         assert_eq!(code(&answer), "TOKEN_INVALID", "{guess}");
@@ -144,7 +154,11 @@ fn a_token_can_be_good_for_several_calls() {
     let id = client.new_item("Twice");
     let token = token_of(&delete(&mut client, &id));
     assert_eq!(delete_with(&mut client, &id, &token)["success"], true);
-    assert_eq!(code(&delete_with(&mut client, &id, &token)), "NOT_FOUND_RESOURCE", "it got as far as the store");
+    assert_eq!(
+        code(&delete_with(&mut client, &id, &token)),
+        "NOT_FOUND_RESOURCE",
+        "it got as far as the store"
+    );
     assert_eq!(code(&delete_with(&mut client, &id, &token)), "TOKEN_ALREADY_USED");
 }
 
@@ -187,11 +201,13 @@ fn no_way_of_writing_a_call_goes_past_the_gate() {
     let batch = client.call("mcp_aql_delete", json!({"operations": [entry, entry]}));
     assert_eq!(batch["halted_at"]["result"]["error"]["code"], "CONFIRMATION_REQUIRED", "{batch}");
     assert_eq!(batch["summary"]["pending"], 1);
-    let spelled = client.call("mcp_aql_delete", json!({"operation": "Delete_Entity", "params": {"entity_id": id}}));
+    let spelled =
+        client.call("mcp_aql_delete", json!({"operation": "Delete_Entity", "params": {"entity_id": id}}));
     assert_eq!(code(&spelled), "NOT_FOUND_OPERATION");
     assert!(exists(&mut client, &id));
     // The token of one way of writing it is good for the other.
-    let moved = json!({"operation": "delete_entity", "entity_id": id, "confirmation_token": token_of(&nested)});
+    let moved =
+        json!({"operation": "delete_entity", "entity_id": id, "confirmation_token": token_of(&nested)});
     assert_eq!(client.call("mcp_aql_delete", moved)["success"], true);
 }
 
@@ -221,7 +237,11 @@ fn every_step_is_in_the_audit_log_and_the_token_is_not() {
     let events: Vec<&str> = audit.iter().map(|entry| entry["event"].as_str().unwrap()).collect();
     assert_eq!(events, ["TOKEN_ISSUED", "TOKEN_REJECTED", "TOKEN_VALIDATED"]);
     for entry in &audit {
-        assert_eq!((&entry["session_id"], &entry["operation"]), (&json!(session), &json!("delete_entity")), "{entry}");
+        assert_eq!(
+            (&entry["session_id"], &entry["operation"]),
+            (&json!(session), &json!("delete_entity")),
+            "{entry}"
+        );
         assert!(!entry.to_string().contains(&token), "{entry}");
     }
     assert_eq!(audit[0]["adapter_trust"], "certified");

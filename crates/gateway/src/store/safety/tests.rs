@@ -145,7 +145,8 @@ async fn a_thousand_tokens_are_kept_and_forgotten_after_their_end() {
     };
     futures_util::future::try_join_all((0..1000).map(issue)).await.unwrap();
     for number in (0..1000).step_by(37) {
-        let presented = present(&store, &format!("conf_{number}"), scope("s", &format!("op_{number}")), 10).await;
+        let presented =
+            present(&store, &format!("conf_{number}"), scope("s", &format!("op_{number}")), 10).await;
         assert_eq!(presented, Ok(()));
     }
     assert_eq!(present(&store, "CONF_1", scope("s", "op_1"), 10).await, Err(Refused::Invalid));
@@ -210,10 +211,21 @@ enum Known {
 
 #[derive(Debug, Clone)]
 enum Step {
-    Claim { session: u8, call: u8 },
-    Answer { session: u8, call: u8, approve: bool },
-    Pass { seconds: i64 },
-    EndSession { session: u8 },
+    Claim {
+        session: u8,
+        call: u8,
+    },
+    Answer {
+        session: u8,
+        call: u8,
+        approve: bool,
+    },
+    Pass {
+        seconds: i64,
+    },
+    EndSession {
+        session: u8,
+    },
     /// The process dies and another one opens the file.
     Reopen,
 }
