@@ -23,6 +23,7 @@ use super::{
     file::{self, File},
     given::Given,
     load::Overrides,
+    operator::{self, Operator},
     paths, safety,
     upstream::{self, LeftOut, Settled, Upstream},
     wrapped,
@@ -41,6 +42,8 @@ pub struct Checked {
     /// What a list that was returned as a whole is cut to.
     pub page_bytes: usize,
     pub policy: Policy,
+    /// How a person answers what waits for them.
+    pub operator: Operator,
     pub auth: Auth,
     /// The other servers that are used, in the order of the file.
     pub upstreams: Vec<Upstream>,
@@ -154,6 +157,7 @@ pub(super) fn check(
         executions: executions(&file.executions)?,
         page_bytes: whole(bounds::PAGE_BYTES.check_or_default(file.limits.page_bytes.as_ref())?),
         policy: safety::policy(&file.safety)?,
+        operator: operator::operator(&file.operator, base, environment, flags.allow_remote)?,
         auth,
         upstreams,
         left_out,

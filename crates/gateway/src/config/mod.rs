@@ -29,6 +29,7 @@ mod given;
 mod load;
 mod mask;
 mod notation;
+mod operator;
 mod paths;
 mod read;
 mod reference;
@@ -48,6 +49,7 @@ pub use self::{
     error::{Error, Place},
     file::File,
     load::{Overrides, Sources, load},
+    operator::{Hook, Operator, SecretSource, Webhook},
     reference::reference,
     schema::schema,
     secret::Secret,

@@ -1,0 +1,10 @@
+//! The operator's side: who may answer for a person, and where.
+//!
+//! It never
+//! - prints or logs the credential; whoever may read the file has it;
+//! - shares anything with the listener that agents reach but the store.
+
+pub mod key;
+mod lockout;
+pub mod shown;
+pub mod signature;

@@ -1,0 +1,167 @@
+//! Through which a person is asked: all channels at once, the first answer wins, the others are withdrawn.
+//!
+//! The page and the command line are looked at by the person; a dialog, a webhook and the operator's own command go to
+//! them. No channel decides anything: what it hears goes to the store, which takes one answer for each approval.
+
+mod dialog;
+mod hook;
+mod offer;
+mod process;
+mod running;
+pub(crate) mod secret;
+pub(crate) mod webhook;
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use tokio::{runtime::Handle, sync::mpsc};
+
+pub use self::offer::Offer;
+use self::{dialog::Dialog, hook::HookChannel, running::Running, webhook::WebhookChannel};
+use crate::config;
+
+/// A way to a person.
+trait Channel: Send + Sync {
+    /// What the audit log calls it.
+    fn name(&self) -> &'static str;
+
+    /// Whether a person could answer here, or why not.
+    fn available(&self) -> Result<(), String>;
+
+    /// Asks, without waiting for anything.
+    fn offer(&self, offer: &Arc<Offer>, answers: &Answers);
+
+    /// Asks no longer, since somebody answered or nobody waits any more.
+    fn withdraw(&self, id: &str);
+
+    /// Ends everything that is under way.
+    fn end(&self);
+}
+
+/// What a person said, on its way to the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub id: String,
+    pub approve: bool,
+    /// Which channel it came through.
+    pub channel: &'static str,
+    /// Who said it, as far as the channel knows.
+    pub by: String,
+}
+
+impl Answer {
+    fn new(id: &str, approve: bool, channel: &'static str, by: &str) -> Self {
+        Self { id: id.to_owned(), approve, channel, by: by.to_owned() }
+    }
+}
+
+type Answers = mpsc::Sender<Answer>;
+
+/// Answers on their way, at the most. A channel with one more waits.
+const ANSWERS_MAX: usize = 64;
+
+/// Takes an answer to the store.
+type Record = Box<dyn Fn(Answer) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+/// All channels of this process. Cheap to clone.
+#[derive(Clone)]
+pub struct Channels {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    channels: Vec<Box<dyn Channel>>,
+    answers: Answers,
+    /// Whether the operator's listener is up, in this process or in another one on the data directory.
+    page: AtomicBool,
+    command_line: bool,
+}
+
+impl Channels {
+    /// The channels as configured. `record` takes each answer to the store. Needs a runtime, since asking goes on while
+    /// nobody waits for it.
+    fn with(settings: &config::Operator, runtime: &Handle, record: Record) -> Self {
+        let running = || Running::new(runtime.clone());
+        let mut channels: Vec<Box<dyn Channel>> = Vec::new();
+        if settings.dialog {
+            channels.push(Box::new(Dialog::new(running())));
+        }
+        for webhook in &settings.webhooks {
+            channels.push(Box::new(WebhookChannel::new(webhook.clone(), running())));
+        }
+        if let Some(hook) = &settings.command {
+            channels.push(Box::new(HookChannel::new(hook.clone(), running())));
+        }
+        let (answers, heard) = mpsc::channel(ANSWERS_MAX);
+        let page = AtomicBool::new(false);
+        let shared = Arc::new(Shared { channels, answers, page, command_line: settings.command_line });
+        runtime.spawn(hear(Arc::downgrade(&shared), heard, record));
+        Self { shared }
+    }
+
+    /// Whether somebody could be asked, or why nobody can.
+    pub fn any_available(&self) -> Result<(), String> {
+        let shared = &self.shared;
+        if shared.command_line || shared.page.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let mut whys = vec![
+            "the command line is switched off".to_owned(),
+            "the operator's listener is not open".to_owned(),
+        ];
+        for channel in &shared.channels {
+            match channel.available() {
+                Ok(()) => return Ok(()),
+                Err(why) => whys.push(format!("{}: {why}", channel.name())),
+            }
+        }
+        Err(format!("no person can be asked ({})", whys.join("; ")))
+    }
+
+    /// Asks through every channel that goes to the person.
+    pub fn offer(&self, offer: &Offer) {
+        let offer = Arc::new(offer.clone());
+        for channel in &self.shared.channels {
+            channel.offer(&offer, &self.shared.answers);
+        }
+    }
+
+    /// Asks no longer.
+    pub fn withdraw(&self, id: &str) {
+        self.shared.withdraw(id);
+    }
+
+    /// Says whether the operator's listener is open somewhere.
+    pub(crate) fn page_is_open(&self, open: bool) {
+        self.shared.page.store(open, Ordering::Relaxed);
+    }
+
+    /// Ends everything that is under way, such as open dialogs.
+    pub fn close(&self) {
+        self.shared.channels.iter().for_each(|channel| channel.end());
+    }
+}
+
+impl Shared {
+    fn withdraw(&self, id: &str) {
+        self.channels.iter().for_each(|channel| channel.withdraw(id));
+    }
+}
+
+/// Takes what is heard to the store, one answer after the other, and asks no longer then.
+async fn hear(shared: Weak<Shared>, mut heard: mpsc::Receiver<Answer>, record: Record) {
+    while let Some(answer) = heard.recv().await {
+        let id = answer.id.clone();
+        record(answer).await;
+        match shared.upgrade() {
+            Some(shared) => shared.withdraw(&id),
+            None => return,
+        }
+    }
+}
