@@ -6,11 +6,12 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::{
-    Answer, Answers, Channel, Offer,
+    Answer, Answers, Channel,
+    offer::seconds_left,
     process::{Invocation, run},
     running::Running,
 };
-use crate::config::Hook;
+use crate::{config::Hook, store::safety::Approval};
 
 const NAME: &str = "command";
 
@@ -48,16 +49,16 @@ impl Channel for HookChannel {
         }
     }
 
-    fn offer(&self, offer: &Arc<Offer>, answers: &Answers) {
+    fn offer(&self, offer: &Arc<Approval>, answers: &Answers) {
         let invocation = self.invocation(&json!({"type": "approval", "approval": **offer}));
-        let longest = Duration::from_secs(offer.seconds_left(Timestamp::now()));
+        let longest = Duration::from_secs(seconds_left(offer, Timestamp::now()));
         let (offer, answers, answering) = (Arc::clone(offer), answers.clone(), self.hook.answers);
-        self.running.start(&offer.approval_id.clone(), async move {
+        self.running.start(&offer.id.clone(), async move {
             let ended = run(invocation, longest).await;
             let code = match &ended {
                 Ok(ended) => ended.code,
                 Err(why) => {
-                    tracing::warn!(approval = offer.approval_id, why, "the operator's command failed");
+                    tracing::warn!(approval = offer.id, why, "the operator's command failed");
                     return;
                 }
             };
@@ -66,7 +67,7 @@ impl Channel for HookChannel {
                 Some(1) => false,
                 _ => {
                     tracing::warn!(
-                        approval = offer.approval_id,
+                        approval = offer.id,
                         ?code,
                         "the operator's command gave no answer"
                     );
@@ -74,7 +75,7 @@ impl Channel for HookChannel {
                 }
             };
             if answering {
-                let answer = Answer::new(&offer.approval_id, approve, NAME, NAME);
+                let answer = Answer::new(&offer.id, approve, NAME, NAME);
                 let _ = answers.send(answer).await;
             }
         });

@@ -22,9 +22,12 @@ use std::{
 
 use tokio::{runtime::Handle, sync::mpsc};
 
-pub use self::offer::Offer;
+pub use self::offer::text;
 use self::{dialog::Dialog, hook::HookChannel, running::Running, webhook::WebhookChannel};
-use crate::config;
+use crate::{
+    config,
+    store::{SafetyStore, safety::{Answered, Approval}},
+};
 
 /// A way to a person.
 trait Channel: Send + Sync {
@@ -35,7 +38,7 @@ trait Channel: Send + Sync {
     fn available(&self) -> Result<(), String>;
 
     /// Asks, without waiting for anything.
-    fn offer(&self, offer: &Arc<Offer>, answers: &Answers);
+    fn offer(&self, offer: &Arc<Approval>, answers: &Answers);
 
     /// Asks no longer, since somebody answered or nobody waits any more.
     fn withdraw(&self, id: &str);
@@ -84,8 +87,18 @@ struct Shared {
 }
 
 impl Channels {
-    /// The channels as configured. `record` takes each answer to the store. Needs a runtime, since asking goes on while
-    /// nobody waits for it.
+    /// The channels as configured, whose answers go to the store. To be called within a runtime, since asking goes on
+    /// while nobody waits for it.
+    #[must_use]
+    pub fn new(settings: &config::Operator, store: SafetyStore) -> Self {
+        let record: Record = Box::new(move |answer| {
+            let store = store.clone();
+            Box::pin(async move { take(&store, answer).await })
+        });
+        Self::with(settings, &Handle::current(), record)
+    }
+
+    /// The channels as configured. `record` takes each answer to the store.
     fn with(settings: &config::Operator, runtime: &Handle, record: Record) -> Self {
         let running = || Running::new(runtime.clone());
         let mut channels: Vec<Box<dyn Channel>> = Vec::new();
@@ -125,7 +138,7 @@ impl Channels {
     }
 
     /// Asks through every channel that goes to the person.
-    pub fn offer(&self, offer: &Offer) {
+    pub fn offer(&self, offer: &Approval) {
         let offer = Arc::new(offer.clone());
         for channel in &self.shared.channels {
             channel.offer(&offer, &self.shared.answers);
@@ -163,5 +176,16 @@ async fn hear(shared: Weak<Shared>, mut heard: mpsc::Receiver<Answer>, record: R
             Some(shared) => shared.withdraw(&id),
             None => return,
         }
+    }
+}
+
+async fn take(store: &SafetyStore, answer: Answer) {
+    let Answer { id, approve, channel, by } = answer;
+    match store.answer(&id, approve, channel, &by, jiff::Timestamp::now()).await {
+        Ok(Answered::Done(_)) => {}
+        Ok(Answered::AlreadyAnswered(_) | Answered::Missing) => {
+            tracing::info!(approval = id, channel, "an answer came too late");
+        }
+        Err(error) => tracing::error!(approval = id, channel, %error, "an answer could not be kept"),
     }
 }

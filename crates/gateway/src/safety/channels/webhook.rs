@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Answer, Answers, Channel, Offer, running::Running, secret};
-use crate::{config::Webhook, operator::signature};
+use super::{Answer, Answers, Channel, offer::seconds_left, running::Running, secret};
+use crate::{config::Webhook, operator::signature, store::safety::Approval};
 
 const NAME: &str = "webhook";
 
@@ -57,21 +57,21 @@ impl Channel for WebhookChannel {
         secret::is_there(&self.webhook.secret)
     }
 
-    fn offer(&self, offer: &Arc<Offer>, answers: &Answers) {
+    fn offer(&self, offer: &Arc<Approval>, answers: &Answers) {
         let (webhook, offer, answers) = (self.webhook.clone(), Arc::clone(offer), answers.clone());
-        self.running.start(&offer.approval_id.clone(), async move {
-            let longest = Duration::from_secs(offer.seconds_left(Timestamp::now()));
+        self.running.start(&offer.id.clone(), async move {
+            let longest = Duration::from_secs(seconds_left(&offer, Timestamp::now()));
             let told = tokio::time::timeout(longest, tell(&webhook, &offer)).await;
             match told.unwrap_or_else(|_| Err("no answer came in time".to_owned())) {
                 Ok(None) => {}
                 Ok(Some(approve)) => {
                     let by = format!("webhook {}", webhook.name);
-                    let _ = answers.send(Answer::new(&offer.approval_id, approve, NAME, &by)).await;
+                    let _ = answers.send(Answer::new(&offer.id, approve, NAME, &by)).await;
                 }
                 Err(why) => {
                     tracing::warn!(
                         webhook = webhook.name,
-                        approval = offer.approval_id,
+                        approval = offer.id,
                         why,
                         "a webhook failed"
                     );
@@ -90,7 +90,7 @@ impl Channel for WebhookChannel {
 }
 
 /// Sends the offer; what was answered with it, if that is an answer.
-async fn tell(webhook: &Webhook, offer: &Offer) -> Result<Option<bool>, String> {
+async fn tell(webhook: &Webhook, offer: &Approval) -> Result<Option<bool>, String> {
     let key = secret::read(&webhook.secret).await?;
     let body = Bytes::from(json!({"type": "approval", "approval": offer}).to_string());
     let client = client()?;
@@ -129,7 +129,7 @@ async fn tell(webhook: &Webhook, offer: &Offer) -> Result<Option<bool>, String> 
     }
     let Ok(Said { decision: said }) = serde_json::from_slice(&answer) else { return Ok(None) };
     let approve = decision(&said).ok_or("its decision is neither 'approve' nor 'deny'")?;
-    let id = &offer.approval_id;
+    let id = &offer.id;
     signature::verify(key.expose().as_bytes(), response.headers(), id, &said, Timestamp::now())
         .map_err(|why| format!("its answer is ignored: {why}"))?;
     Ok(Some(approve))

@@ -97,7 +97,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::safety::channels::offer::tests::offer;
+    use crate::safety::channels::offer::{tests::offer, text};
 
     const HOSTILE: [&str; 9] = [
         "\" & (do shell script \"touch /tmp/x\") & \"",
@@ -114,11 +114,11 @@ mod tests {
     /// REQ-OOB-26
     #[test]
     fn whatever_an_agent_writes_is_text_and_nothing_else() {
-        let plain = offer(json!({"name": "x"})).text();
+        let plain = text(&offer(json!({"name": "x"})));
         for hostile in HOSTILE {
             let mut asked = offer(json!({"name": hostile, hostile: 1}));
             asked.operation = hostile.to_owned();
-            let text = asked.text();
+            let text = text(&asked);
             for program in Program::ALL {
                 let path = Path::new(program.file());
                 let (expected, given) =

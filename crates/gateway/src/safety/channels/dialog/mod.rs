@@ -15,7 +15,13 @@ use jiff::Timestamp;
 use tokio::sync::Semaphore;
 
 use self::invocation::{Program, Said};
-use super::{Answer, Answers, Channel, Offer, process::run, running::Running};
+use super::{
+    Answer, Answers, Channel,
+    offer::{seconds_left, text},
+    process::run,
+    running::Running,
+};
+use crate::store::safety::Approval;
 
 const NAME: &str = "dialog";
 
@@ -44,25 +50,25 @@ impl Channel for Dialog {
         self.program.as_ref().map(drop).map_err(Clone::clone)
     }
 
-    fn offer(&self, offer: &Arc<Offer>, answers: &Answers) {
+    fn offer(&self, offer: &Arc<Approval>, answers: &Answers) {
         let Ok((program, path)) = self.program.clone() else { return };
         let (offer, answers, screen) = (Arc::clone(offer), answers.clone(), Arc::clone(&self.screen));
-        self.running.start(&offer.approval_id.clone(), async move {
+        self.running.start(&offer.id.clone(), async move {
             let Ok(_shown) = screen.acquire_owned().await else { return };
             if Timestamp::now() >= offer.expires_at {
                 return;
             }
-            let seconds = offer.seconds_left(Timestamp::now());
-            let invocation = program.invocation(&path, &offer.text(), seconds);
+            let seconds = seconds_left(&offer, Timestamp::now());
+            let invocation = program.invocation(&path, &text(&offer), seconds);
             let said = match run(invocation, Duration::from_secs(seconds) + LAST_MOMENT).await {
                 Ok(ended) => program.said(ended.code, &ended.stdout, &ended.stderr),
                 Err(why) => {
-                    tracing::warn!(approval = offer.approval_id, why, "no dialog could be shown");
+                    tracing::warn!(approval = offer.id, why, "no dialog could be shown");
                     return;
                 }
             };
             if said != Said::Nothing {
-                let answer = Answer::new(&offer.approval_id, said == Said::Approve, NAME, NAME);
+                let answer = Answer::new(&offer.id, said == Said::Approve, NAME, NAME);
                 let _ = answers.send(answer).await;
             }
         });
