@@ -8,6 +8,7 @@ pub use aql;
 pub mod adapters;
 pub mod app;
 pub mod client;
+pub mod codes;
 pub mod config;
 pub mod discover;
 pub mod dispatch;

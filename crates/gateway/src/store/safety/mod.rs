@@ -8,6 +8,7 @@ use std::path::Path;
 use super::Error;
 use super::database::{Database, Options};
 
+pub mod agents;
 mod approvals;
 mod audit;
 mod schema;
