@@ -66,11 +66,7 @@ impl Channel for HookChannel {
                 Some(0) => true,
                 Some(1) => false,
                 _ => {
-                    tracing::warn!(
-                        approval = offer.id,
-                        ?code,
-                        "the operator's command gave no answer"
-                    );
+                    tracing::warn!(approval = offer.id, ?code, "the operator's command gave no answer");
                     return;
                 }
             };

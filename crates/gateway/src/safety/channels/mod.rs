@@ -26,7 +26,10 @@ pub use self::offer::text;
 use self::{dialog::Dialog, hook::HookChannel, running::Running, webhook::WebhookChannel};
 use crate::{
     config,
-    store::{SafetyStore, safety::{Answered, Approval}},
+    store::{
+        SafetyStore,
+        safety::{Answered, Approval},
+    },
 };
 
 /// A way to a person.

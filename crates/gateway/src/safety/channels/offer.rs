@@ -13,50 +13,50 @@ const REASONS_MAX: usize = 5;
 /// A few lines of plain text. Everything an agent had a hand in stands on a line of its own behind its label.
 #[must_use]
 pub fn text(asked: &Approval) -> String {
-        let mut lines = vec![
-            "An agent wants to do this. Approve it only if you know why.".to_owned(),
-            String::new(),
-            format!("Operation: {}", line(&asked.operation, VALUE_CHARS_MAX)),
-            format!("Danger: {}", asked.danger.as_str()),
-            format!("Adapter: {}", line(&asked.adapter, VALUE_CHARS_MAX)),
-            format!("Caller: {}", line(&asked.principal, VALUE_CHARS_MAX)),
-        ];
-        if let Some(agent) = &asked.agent {
-            lines.push(format!("Agent: {}", line(agent, VALUE_CHARS_MAX)));
-        }
-        lines.extend(parameters(asked));
-        for reason in asked.reasons.iter().take(REASONS_MAX) {
-            lines.push(format!("Why it is asked: {}", line(reason, VALUE_CHARS_MAX)));
-        }
-        lines.push(String::new());
-        lines.push(format!("Approval {}", line(&asked.id, VALUE_CHARS_MAX)));
-        lines.join("\n")
+    let mut lines = vec![
+        "An agent wants to do this. Approve it only if you know why.".to_owned(),
+        String::new(),
+        format!("Operation: {}", line(&asked.operation, VALUE_CHARS_MAX)),
+        format!("Danger: {}", asked.danger.as_str()),
+        format!("Adapter: {}", line(&asked.adapter, VALUE_CHARS_MAX)),
+        format!("Caller: {}", line(&asked.principal, VALUE_CHARS_MAX)),
+    ];
+    if let Some(agent) = &asked.agent {
+        lines.push(format!("Agent: {}", line(agent, VALUE_CHARS_MAX)));
     }
+    lines.extend(parameters(asked));
+    for reason in asked.reasons.iter().take(REASONS_MAX) {
+        lines.push(format!("Why it is asked: {}", line(reason, VALUE_CHARS_MAX)));
+    }
+    lines.push(String::new());
+    lines.push(format!("Approval {}", line(&asked.id, VALUE_CHARS_MAX)));
+    lines.join("\n")
+}
 
 fn parameters(asked: &Approval) -> Vec<String> {
-        let Value::Object(params) = &asked.params else { return Vec::new() };
-        let mut lines: Vec<String> = params
-            .iter()
-            .take(PARAMETERS_MAX)
-            .map(|(name, value)| {
-                format!("  {} = {}", line(name, VALUE_CHARS_MAX), line(&value.to_string(), VALUE_CHARS_MAX))
-            })
-            .collect();
-        if !lines.is_empty() {
-            lines.insert(0, "Parameters:".to_owned());
-        }
-        if let Some(more @ 1..) = params.len().checked_sub(PARAMETERS_MAX) {
-            lines.push(format!("  … and {more} more; 'aqueduct operator pending' shows them all"));
-        }
-        lines
+    let Value::Object(params) = &asked.params else { return Vec::new() };
+    let mut lines: Vec<String> = params
+        .iter()
+        .take(PARAMETERS_MAX)
+        .map(|(name, value)| {
+            format!("  {} = {}", line(name, VALUE_CHARS_MAX), line(&value.to_string(), VALUE_CHARS_MAX))
+        })
+        .collect();
+    if !lines.is_empty() {
+        lines.insert(0, "Parameters:".to_owned());
     }
+    if let Some(more @ 1..) = params.len().checked_sub(PARAMETERS_MAX) {
+        lines.push(format!("  … and {more} more; 'aqueduct operator pending' shows them all"));
+    }
+    lines
+}
 
 /// The whole seconds until it expires, at least one, so that nobody waits for ever.
 pub(super) fn seconds_left(asked: &Approval, now: Timestamp) -> u64 {
-        const LONGEST: i64 = 24 * 60 * 60;
-        let left = asked.expires_at.duration_since(now).as_secs().clamp(1, LONGEST);
-        u64::try_from(left).unwrap_or(1)
-    }
+    const LONGEST: i64 = 24 * 60 * 60;
+    let left = asked.expires_at.duration_since(now).as_secs().clamp(1, LONGEST);
+    u64::try_from(left).unwrap_or(1)
+}
 
 #[cfg(test)]
 pub(super) mod tests {
@@ -107,7 +107,7 @@ pub(super) mod tests {
         assert!(text.chars().count() < 4000, "{}", text.chars().count());
         assert!(!text.contains('\u{202e}') && !text.contains('\r'));
         let many: serde_json::Map<String, Value> = (0..100).map(|n| (format!("p{n}"), json!(n))).collect();
-        assert!(text(&offer(Value::Object(many))).contains("… and 88 more"));
+        assert!(super::text(&offer(Value::Object(many))).contains("… and 88 more"));
     }
 
     #[test]

@@ -69,12 +69,7 @@ impl Channel for WebhookChannel {
                     let _ = answers.send(Answer::new(&offer.id, approve, NAME, &by)).await;
                 }
                 Err(why) => {
-                    tracing::warn!(
-                        webhook = webhook.name,
-                        approval = offer.id,
-                        why,
-                        "a webhook failed"
-                    );
+                    tracing::warn!(webhook = webhook.name, approval = offer.id, why, "a webhook failed");
                 }
             }
         });

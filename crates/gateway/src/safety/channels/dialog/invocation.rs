@@ -39,7 +39,8 @@ const POWERSHELL: &str = "$shell = New-Object -ComObject WScript.Shell; \
     Write-Output $said";
 
 impl Program {
-    pub(super) const ALL: [Self; 3] = [Self::Zenity, Self::Osascript, Self::PowerShell];
+    #[cfg(test)]
+    const ALL: [Self; 3] = [Self::Zenity, Self::Osascript, Self::PowerShell];
 
     pub(super) fn file(self) -> &'static str {
         match self {
