@@ -16,9 +16,11 @@ use crate::{
     adapters::{self, Operations, entities, executions, upstream::Upstreams},
     config::Checked,
     executions::Executions,
+    operator::Listener,
     pipeline::Gateway,
+    safety::{Safety, channels::Channels},
     serve::http::{Credential, Guard, Options},
-    store::{self, EntityStore, ExecutionStore},
+    store::{self, EntityStore, ExecutionStore, SafetyStore},
 };
 
 /// What the server calls itself to agents.
@@ -40,6 +42,7 @@ pub enum Error {
 pub struct App {
     pub gateway: Arc<Gateway>,
     stores: Option<(EntityStore, Executions)>,
+    safety: Arc<Safety>,
     upstreams: Arc<Upstreams>,
 }
 
@@ -96,8 +99,12 @@ pub fn lists(config: &Checked) -> (Vec<List>, Own, Builder) {
 pub fn open(config: &Checked) -> Result<App, Error> {
     let mut operations = Operations::new();
     let mut stores = None;
+    let options = store::Options { max_database_bytes: config.store.max_database_bytes };
+    let kept = SafetyStore::open(&config.store.data, options)?;
+    let channels = Channels::new(&config.operator, kept.clone());
+    let safety = Safety::new(kept, config.confirmation.clone(), jiff::Timestamp::now);
+    safety.ask_through(channels);
     if config.entities.enabled {
-        let options = store::Options { max_database_bytes: config.store.max_database_bytes };
         let opened = EntityStore::open(&config.store.data, options, &config.entities.index)?;
         let kept = ExecutionStore::open(&config.store.data, options)?;
         let running = Executions::new(kept, config.executions, jiff::Timestamp::now);
@@ -110,13 +117,20 @@ pub fn open(config: &Checked) -> Result<App, Error> {
     let key = CursorKey::new(&store::secret(&config.store.data, CURSOR_KEY_FILE)?);
     let gateway =
         Gateway::new(surface, jiff::Timestamp::now).with_cursor_key(key).with_page_bytes(config.page_bytes);
-    let gateway = gateway.with_upstreams(Arc::clone(&upstreams));
+    let gateway = gateway.with_upstreams(Arc::clone(&upstreams)).with_safety(Arc::clone(&safety));
     let gateway = Arc::new(if upstreams.are_known() { gateway } else { gateway.unsettled() });
     upstreams.tend(&gateway);
-    Ok(App { gateway, stores, upstreams })
+    safety.tend();
+    Ok(App { gateway, stores, safety, upstreams })
 }
 
 impl App {
+    /// Opens the operator's own listener. On standard input and output only where the configuration names an address.
+    pub async fn operator(&self, config: &Checked, on_stdio: bool) -> Listener {
+        let wanted = config.operator.http.filter(|_| !on_stdio || config.operator.http_is_written);
+        Listener::open(config, wanted, &self.safety, &self.gateway).await
+    }
+
     /// Waits until everything that was acknowledged or asked for is on disk.
     pub async fn close(self) {
         self.upstreams.close().await;
@@ -125,6 +139,7 @@ impl App {
             executions.close().await;
             entities.close().await;
         }
+        self.safety.close().await;
     }
 }
 

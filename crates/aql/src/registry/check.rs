@@ -18,7 +18,7 @@ use crate::{
     name::OperationName,
     operation::{Operation, OperationId, Returns},
     param::Param,
-    policy::{condition::Fault, table::Table},
+    policy::{Standing, condition::Fault, table::Table},
     profile::Profile,
     query::{self, CursorKey, Query},
     shared, tools,
@@ -123,6 +123,17 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
         };
         Problems(faults.into_iter().map(problem).collect())
     })?;
+    if builder.policy.tokens {
+        let token =
+            param::freeze(&shared::confirmation_token(), &declared, "confirmation", true, &mut report);
+        for (place, operation) in operations.iter_mut().enumerate() {
+            let asks = matches!(table.standing(OperationId(place)), Standing::Confirm | Standing::Depends);
+            if asks && !operation.params.iter().any(|param| param.name == shared::CONFIRMATION_TOKEN) {
+                operation.params.extend(token.clone());
+                operation.signature = signature(operation);
+            }
+        }
+    }
     let mut registry = Registry {
         adapter: builder.adapter,
         mode: builder.mode,
@@ -182,7 +193,7 @@ impl Context<'_> {
         let danger = danger(&given, category);
         let danger_declared = given.dangerous || given.danger.is_some();
         let queried = given.queried.as_ref().map(|queried| without_own(queried, &given.params));
-        let params = self.params(&given, queried.as_ref(), category, &danger, report);
+        let params = self.params(&given, queried.as_ref(), category, report);
         let returns = self.returns(&given, report)?;
         let mut selection = given.selection.as_ref().and_then(|selection| self.selection(selection, report));
         // An operation's own `fields` is not ours to read, unless it says what can be selected.
@@ -251,7 +262,6 @@ impl Context<'_> {
         given: &define::Operation,
         queried: Option<&Queried>,
         category: Category,
-        danger: &Danger,
         report: &mut Report,
     ) -> Vec<Param> {
         let mut all = given.params.clone();
@@ -259,9 +269,6 @@ impl Context<'_> {
         all.extend(queried.map(controls).unwrap_or_default());
         if (given.selection.is_some() || queried.is_some()) && !has(&all, shared::FIELDS) {
             all.push(shared::fields());
-        }
-        if danger.level >= DangerLevel::Destructive && !has(&all, shared::CONFIRMATION_TOKEN) {
-            all.push(shared::confirmation_token());
         }
         if category == Category::Update && !has(&all, shared::INPUT) {
             report.add(&self.subject, "params.input", "is missing: an UPDATE takes its changes in 'input'");

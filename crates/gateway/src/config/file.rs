@@ -227,6 +227,35 @@ pub(super) struct Safety {
     /// How many calls each principal may make in a minute. Left out, there is no limit.
     #[schemars(transform = bounds::CALLS_PER_MINUTE.into_schema())]
     pub(super) max_calls_per_minute: Option<Number>,
+    /// Who is asked before a call that needs a person: the `operator`, by ways that no agent has a part in; the caller by a
+    /// `token`, as the specification has it, which is weaker, since an agent can then confirm for itself; or nobody (`off`).
+    #[schemars(extend("default" = "operator", "enum" = ["operator", "token", "off"]))]
+    pub(super) confirmation: Option<Text>,
+    /// How many seconds a call is held while the operator is asked. After that its caller is told to come again.
+    #[schemars(transform = bounds::HOLD_SECONDS.into_schema())]
+    pub(super) hold_seconds: Option<Number>,
+    /// How many minutes a question to the operator waits for its answer.
+    #[schemars(transform = bounds::APPROVAL_MINUTES.into_schema())]
+    pub(super) approval_minutes: Option<Number>,
+    /// How many seconds a token or an approval can be used, once given.
+    #[schemars(transform = bounds::TOKEN_SECONDS.into_schema())]
+    pub(super) token_seconds: Option<Number>,
+    /// The same for operations that are `forbidden`.
+    #[schemars(transform = bounds::FORBIDDEN_TOKEN_SECONDS.into_schema())]
+    pub(super) forbidden_token_seconds: Option<Number>,
+    /// How many seconds after its end a token is still taken, because clocks differ.
+    #[schemars(transform = bounds::CLOCK_SKEW_SECONDS.into_schema())]
+    pub(super) clock_skew_tolerance_seconds: Option<Number>,
+    /// How many times a token can be used.
+    #[schemars(transform = bounds::TOKEN_USES.into_schema())]
+    pub(super) token_uses: Option<Number>,
+    /// Whether tokens can be used by another session of the same principal, as after a restart.
+    #[schemars(extend("default" = false))]
+    pub(super) persist_tokens: Option<bool>,
+    /// Whether the user of the client may answer in the operator's place, for operations that are `destructive` and no
+    /// worse. A hostile client answers for itself, so this is off.
+    #[schemars(extend("default" = false))]
+    pub(super) elicitation: Option<bool>,
 }
 
 /// Who may call over HTTP.

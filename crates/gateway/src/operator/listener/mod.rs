@@ -30,7 +30,7 @@ use super::{desk::Desk, key::Key, lockout::Lockout};
 use crate::{
     config::{Checked, Webhook},
     pipeline::Gateway,
-    safety::channels::Channels,
+    safety::{Safety, channels::Channels},
     serve::http::{Credential, Guard},
 };
 
@@ -92,15 +92,19 @@ impl Listener {
     /// Opens the listener as configured. It never keeps the server from starting: what went wrong is told instead.
     pub async fn open(
         config: &Checked,
-        desk: Desk,
-        gateway: Arc<Gateway>,
-        channels: Option<Channels>,
+        wanted: Option<SocketAddr>,
+        safety: &Safety,
+        gateway: &Arc<Gateway>,
     ) -> Self {
         let stop = CancellationToken::new();
         let closed = |opened| Self { opened, stop: stop.clone(), task: None };
-        let Some(wanted) = config.operator.http else { return closed(Opened::Off) };
+        let Some(wanted) = wanted else { return closed(Opened::Off) };
         let key = match Key::open(&config.store.data) {
             Ok(key) => key,
+            Err(error) => return closed(Opened::Refused(error.to_string())),
+        };
+        let desk = match Desk::new(safety.store().clone(), &config.store.data) {
+            Ok(desk) => desk,
             Err(error) => return closed(Opened::Refused(error.to_string())),
         };
         let bound = match bind(wanted).await {
@@ -128,8 +132,9 @@ impl Listener {
             lockout: Mutex::default(),
             webhook_lockout: Mutex::default(),
             waiting: Semaphore::new(WAITING_MAX),
-            gateway,
+            gateway: Arc::clone(gateway),
         });
+        let channels = safety.channels().cloned();
         let task = tokio::spawn(run(listener, address, shared, channels, stop.clone()));
         Self { opened, stop, task: Some(task) }
     }

@@ -28,7 +28,7 @@ use crate::{
     config,
     store::{
         SafetyStore,
-        safety::{Answered, Approval},
+        safety::{Answered, Approval, ApprovalState},
     },
 };
 
@@ -87,22 +87,34 @@ struct Shared {
     /// Whether the operator's listener is up, in this process or in another one on the data directory.
     page: AtomicBool,
     command_line: bool,
+    /// Who looks whether an offer was answered elsewhere.
+    watchers: Running,
+    store: Option<SafetyStore>,
 }
+
+/// How often it is looked whether an offer was answered in another process.
+const LOOK: std::time::Duration = std::time::Duration::from_secs(1);
 
 impl Channels {
     /// The channels as configured, whose answers go to the store. To be called within a runtime, since asking goes on
     /// while nobody waits for it.
     #[must_use]
     pub fn new(settings: &config::Operator, store: SafetyStore) -> Self {
+        let kept = store.clone();
         let record: Record = Box::new(move |answer| {
-            let store = store.clone();
+            let store = kept.clone();
             Box::pin(async move { take(&store, answer).await })
         });
-        Self::with(settings, &Handle::current(), record)
+        Self::with(settings, &Handle::current(), record, Some(store))
     }
 
     /// The channels as configured. `record` takes each answer to the store.
-    fn with(settings: &config::Operator, runtime: &Handle, record: Record) -> Self {
+    fn with(
+        settings: &config::Operator,
+        runtime: &Handle,
+        record: Record,
+        store: Option<SafetyStore>,
+    ) -> Self {
         let running = || Running::new(runtime.clone());
         let mut channels: Vec<Box<dyn Channel>> = Vec::new();
         if settings.dialog {
@@ -116,7 +128,14 @@ impl Channels {
         }
         let (answers, heard) = mpsc::channel(ANSWERS_MAX);
         let page = AtomicBool::new(false);
-        let shared = Arc::new(Shared { channels, answers, page, command_line: settings.command_line });
+        let shared = Arc::new(Shared {
+            channels,
+            answers,
+            page,
+            command_line: settings.command_line,
+            watchers: running(),
+            store,
+        });
         runtime.spawn(hear(Arc::downgrade(&shared), heard, record));
         Self { shared }
     }
@@ -146,6 +165,10 @@ impl Channels {
         for channel in &self.shared.channels {
             channel.offer(&offer, &self.shared.answers);
         }
+        if let Some(store) = self.shared.store.clone().filter(|_| !self.shared.channels.is_empty()) {
+            let watch = watch(Arc::downgrade(&self.shared), store, offer.id.clone());
+            self.shared.watchers.start(&offer.id, watch);
+        }
     }
 
     /// Asks no longer.
@@ -161,12 +184,26 @@ impl Channels {
     /// Ends everything that is under way, such as open dialogs.
     pub fn close(&self) {
         self.shared.channels.iter().for_each(|channel| channel.end());
+        self.shared.watchers.stop_all();
     }
 }
 
 impl Shared {
     fn withdraw(&self, id: &str) {
         self.channels.iter().for_each(|channel| channel.withdraw(id));
+    }
+}
+
+/// Asks no longer once an offer is answered, wherever that was, or its time is up.
+async fn watch(shared: Weak<Shared>, store: SafetyStore, id: String) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let current = store.approval(&id, jiff::Timestamp::now()).await;
+        let Some(shared) = shared.upgrade() else { return };
+        let is_open = matches!(&current, Ok(Some(found)) if found.state == ApprovalState::Pending);
+        if !is_open && !matches!(&current, Err(error) if error.is_retryable()) {
+            return shared.withdraw(&id);
+        }
     }
 }
 
