@@ -22,6 +22,7 @@
 pub mod adopt;
 pub mod answer_schema;
 pub mod audit;
+pub mod autonomy;
 pub mod batch;
 pub mod category;
 pub mod classify;

@@ -16,8 +16,9 @@ use crate::{
     adapters::{self, Operations, entities, executions, upstream::Upstreams},
     config::Checked,
     executions::Executions,
+    operator::Listener,
     pipeline::Gateway,
-    safety::Safety,
+    safety::{Safety, channels::Channels},
     serve::http::{Credential, Guard, Options},
     store::{self, EntityStore, ExecutionStore, SafetyStore},
 };
@@ -100,7 +101,9 @@ pub fn open(config: &Checked) -> Result<App, Error> {
     let mut stores = None;
     let options = store::Options { max_database_bytes: config.store.max_database_bytes };
     let kept = SafetyStore::open(&config.store.data, options)?;
+    let channels = Channels::new(&config.operator, kept.clone());
     let safety = Safety::new(kept, config.confirmation.clone(), jiff::Timestamp::now);
+    safety.ask_through(channels);
     if config.entities.enabled {
         let opened = EntityStore::open(&config.store.data, options, &config.entities.index)?;
         let kept = ExecutionStore::open(&config.store.data, options)?;
@@ -122,6 +125,12 @@ pub fn open(config: &Checked) -> Result<App, Error> {
 }
 
 impl App {
+    /// Opens the operator's own listener. On standard input and output only where the configuration names an address.
+    pub async fn operator(&self, config: &Checked, on_stdio: bool) -> Listener {
+        let wanted = config.operator.http.filter(|_| !on_stdio || config.operator.http_is_written);
+        Listener::open(config, wanted, &self.safety, &self.gateway).await
+    }
+
     /// Waits until everything that was acknowledged or asked for is on disk.
     pub async fn close(self) {
         self.upstreams.close().await;

@@ -23,6 +23,7 @@ use super::{
     file::{self, File},
     given::Given,
     load::Overrides,
+    operator::{self, Operator},
     paths, safety,
     upstream::{self, LeftOut, Settled, Upstream},
     wrapped,
@@ -41,6 +42,8 @@ pub struct Checked {
     /// What a list that was returned as a whole is cut to.
     pub page_bytes: usize,
     pub policy: Policy,
+    /// How a person answers what waits for them.
+    pub operator: Operator,
     /// Who is asked before a dangerous call.
     pub confirmation: crate::safety::Settings,
     pub auth: Auth,
@@ -157,6 +160,7 @@ pub(super) fn check(
         entities: entities::entities(&file.entities, used)?,
         executions: executions(&file.executions)?,
         page_bytes: whole(bounds::PAGE_BYTES.check_or_default(file.limits.page_bytes.as_ref())?),
+        operator: operator::operator(&file.operator, base, environment, flags.allow_remote)?,
         policy: Policy {
             gating: confirmation.confirmation != Confirmation::Off,
             tokens: confirmation.confirmation == Confirmation::Token,

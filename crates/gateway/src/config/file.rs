@@ -11,8 +11,10 @@ use toml::Spanned;
 
 use super::{bounds, notation::Notation};
 
+mod operator;
 mod safety;
 mod upstream;
+pub(super) use operator::{Operator, Webhook};
 pub(super) use safety::{Condition, Matrix, MinimumTrust, Rule};
 pub(crate) use upstream::Hidden;
 pub(super) use upstream::{Tool, Upstream};
@@ -78,6 +80,9 @@ pub struct File {
     /// Which operations may be called at all. `introspect` always may.
     #[serde(default)]
     pub(super) safety: Safety,
+    /// How a person answers what waits for them. All channels are used side by side, and the first answer counts.
+    #[serde(default)]
+    pub(super) operator: Operator,
     /// Who may call over HTTP.
     #[serde(default)]
     pub(super) auth: Auth,

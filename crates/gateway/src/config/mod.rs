@@ -30,6 +30,7 @@ mod given;
 mod load;
 mod mask;
 mod notation;
+mod operator;
 mod paths;
 mod read;
 mod reference;
@@ -49,6 +50,7 @@ pub use self::{
     error::{Error, Place},
     file::File,
     load::{Overrides, Sources, load},
+    operator::{Hook, Operator, SecretSource, Webhook},
     reference::reference,
     schema::schema,
     secret::Secret,

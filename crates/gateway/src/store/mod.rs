@@ -32,4 +32,5 @@ pub use entities::EntityStore;
 pub use error::Error;
 pub use executions::ExecutionStore;
 pub use safety::SafetyStore;
+pub(crate) use secret::keep_first;
 pub use secret::secret;

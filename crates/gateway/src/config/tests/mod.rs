@@ -6,6 +6,7 @@ mod endpoints;
 mod found;
 mod hostile;
 mod mistakes;
+mod operator;
 mod remote;
 mod upstreams;
 

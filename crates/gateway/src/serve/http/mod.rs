@@ -27,6 +27,7 @@ use rmcp::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub(crate) use self::guard::Refusal;
 pub use self::guard::{Credential, Guard};
 use self::sessions::Sessions;
 use super::{

@@ -8,12 +8,14 @@ use std::path::Path;
 use super::Error;
 use super::database::{Database, Options};
 
+pub mod agents;
 mod approvals;
 mod audit;
 mod schema;
 mod tokens;
 
 pub use approvals::{Answered, Approval, ApprovalKind, ApprovalState, Claim, NewApproval};
+pub(crate) use schema::FILE;
 pub use tokens::NewToken;
 
 /// A cheap handle on `safety.db`.
