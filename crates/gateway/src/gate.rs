@@ -12,7 +12,12 @@ use aql::{
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-use crate::{pipeline::Clock, rates::Rates, session::Session};
+use crate::{
+    guard::{Guard, OwnPlace},
+    pipeline::Clock,
+    rates::Rates,
+    session::Session,
+};
 
 /// A valid request that may run. Its fields are private and [`pass`] alone builds it.
 #[derive(Debug)]
@@ -70,10 +75,27 @@ pub(crate) fn admit(routed: &Routed, session: &Session, rates: &Rates, clock: Cl
 }
 
 /// Decides whether a call runs.
-pub fn pass(request: ValidRequest, session: &Session) -> Result<Permitted, Error> {
+pub fn pass(request: ValidRequest, session: &Session, guard: &Guard) -> Result<Permitted, Error> {
     let decision = request.registry().decision(request.id());
     decide(request.operation().name().as_str(), decision, session)?;
+    keep_away(&request, session, guard)?;
     Ok(Permitted { request })
+}
+
+/// Denies a call that leads to what is ours.
+fn keep_away(request: &ValidRequest, session: &Session, guard: &Guard) -> Result<(), Error> {
+    guard.check(request.operation(), request.params()).map_err(|place| {
+        let operation = request.operation().name().as_str();
+        tracing::info!(
+            target: "audit",
+            event = OwnPlace::EVENT,
+            session_id = session.id(),
+            principal = session.principal(),
+            operation,
+            reason = %place,
+        );
+        place.error(operation)
+    })
 }
 
 /// Whether an execution of the operation may be started again, which is no call of it.

@@ -26,6 +26,7 @@ use crate::{
     client::Caller,
     dispatch::{self, Context, Surface},
     gate::{self, Permitted},
+    guard::Guard,
     random,
     rates::Rates,
     session::Session,
@@ -40,6 +41,8 @@ pub struct Gateway {
     surface: ArcSwap<Surface>,
     permits: Semaphore,
     rates: Rates,
+    /// Keeps calls away from our own files and addresses.
+    guard: Guard,
     clock: Clock,
     cursor_key: CursorKey,
     page_bytes: usize,
@@ -64,12 +67,25 @@ impl Gateway {
             permits: Semaphore::new(surface.registry.max_concurrent_requests()),
             surface: ArcSwap::from_pointee(surface),
             rates: Rates::default(),
+            guard: Guard::default(),
             clock,
             cursor_key: CursorKey::new(&random::bytes()),
             page_bytes: PAGE_BYTES_DEFAULT,
             settled: watch::Sender::new(true),
             upstreams: None,
         }
+    }
+
+    /// Says what is ours, so that no call reaches it through another server.
+    #[must_use]
+    pub fn with_guard(mut self, guard: Guard) -> Self {
+        self.guard = guard;
+        self
+    }
+
+    #[must_use]
+    pub fn guard(&self) -> &Guard {
+        &self.guard
     }
 
     /// Says which servers there are to ask for what is no operation.
@@ -246,7 +262,7 @@ impl Flow<'_> {
     async fn steps(&self, call: Call) -> Result<Answer, Error> {
         let routed = self.surface.registry.routed(self.endpoint, call)?;
         gate::admit(&routed, self.session, &self.gateway.rates, self.gateway.clock)?;
-        let permitted = gate::pass(routed.validate()?, self.session)?;
+        let permitted = gate::pass(routed.validate()?, self.session, &self.gateway.guard)?;
         if permitted.operation().name().as_str() == INTROSPECT {
             let answer = introspect::answer(permitted.registry(), permitted.params(), self.session.id())?;
             return match answer.oversize(permitted.registry().limits()) {
