@@ -25,6 +25,7 @@ pub mod audit;
 pub mod batch;
 pub mod category;
 pub mod classify;
+pub mod confirm;
 pub mod danger;
 pub mod define;
 pub mod discover;

@@ -18,10 +18,11 @@ use crate::{
     name::OperationName,
     operation::{Operation, OperationId, Returns},
     param::Param,
-    policy::Decision,
+    policy::{condition::Fault, table::Table},
     profile::Profile,
     query::{self, CursorKey, Query},
     shared, tools,
+    trust::TrustLevel,
     types::{Types, protocol_types},
     validate::{self, Strictness},
 };
@@ -114,8 +115,14 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
     let mut starting: Vec<usize> =
         operations.iter().filter(|op| op.lifecycle.is_some()).map(|op| op.family).collect();
     starting.dedup();
-    let decisions: Vec<Decision> =
-        operations.iter().map(|operation| builder.policy.decide(operation)).collect();
+    let table = Table::new(&builder.policy, &operations).map_err(|faults| {
+        let problem = |(place, fault): (usize, Fault)| Problem {
+            subject: "the operator's rules".to_owned(),
+            field: format!("rule {}", place + 1),
+            message: format!("cannot be used: {fault}"),
+        };
+        Problems(faults.into_iter().map(problem).collect())
+    })?;
     let mut registry = Registry {
         adapter: builder.adapter,
         mode: builder.mode,
@@ -129,7 +136,8 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
         calls_per_minute: builder.policy.calls_per_minute,
         starting,
         operations,
-        decisions,
+        table,
+        policy: builder.policy,
         by_name,
         types,
         pinned: builder.pinned,
@@ -185,6 +193,7 @@ impl Context<'_> {
             selection.get_or_insert_with(Selection::of_anything).compute(queried.collection());
         }
         let description = describe(&given);
+        let prefix = if given.name.starts_with(&given.prefix) { given.prefix.len() } else { 0 };
         let mut operation = Operation {
             name,
             category,
@@ -201,6 +210,8 @@ impl Context<'_> {
             queried,
             relationships: given.relationships,
             lifecycle: given.lifecycle.map(Arc::new),
+            prefix,
+            trust: given.trust.unwrap_or(TrustLevel::Certified),
             server: given.server,
             signature: String::new(),
         };

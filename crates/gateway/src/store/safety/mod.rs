@@ -8,8 +8,13 @@ use std::path::Path;
 use super::Error;
 use super::database::{Database, Options};
 
+mod approvals;
 mod audit;
 mod schema;
+mod tokens;
+
+pub use approvals::{Answered, Approval, ApprovalKind, ApprovalState, Claim, NewApproval};
+pub use tokens::NewToken;
 
 /// A cheap handle on `safety.db`.
 #[derive(Clone)]
