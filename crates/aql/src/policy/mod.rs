@@ -10,6 +10,7 @@ pub mod explain;
 pub mod facts;
 pub mod hint;
 pub mod matrix;
+mod message;
 pub mod minimums;
 mod reason;
 pub mod rule;
@@ -20,6 +21,7 @@ pub use self::{
     explain::Explanation,
     facts::{Block, Blocks, Executing, Facts},
     matrix::{Behaviour, Matrix},
+    message::message,
     minimums::Minimums,
     reason::Reason,
     rule::{Rule, Then},

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Problems, Registry, check};
 use crate::{
     define,
+    introspect::AdapterInfo,
     limits::Limits,
     name::ToolPrefix,
     policy::Policy,
@@ -40,6 +41,8 @@ pub struct Builder {
     pub(super) operations: Vec<define::Operation>,
     pub(super) types: Vec<define::Type>,
     pub(super) pinned: Vec<String>,
+    pub(super) version: String,
+    pub(super) servers: Vec<AdapterInfo>,
 }
 
 impl Builder {
@@ -57,6 +60,8 @@ impl Builder {
             operations: Vec::new(),
             types: Vec::new(),
             pinned: Vec::new(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            servers: Vec::new(),
         }
     }
 
@@ -131,6 +136,20 @@ impl Builder {
     #[must_use]
     pub fn pinned(mut self, names: Vec<String>) -> Self {
         self.pinned = names;
+        self
+    }
+
+    /// The adapter's own version, as introspection tells it. Left out, it is this program's.
+    #[must_use]
+    pub fn version(mut self, version: &str) -> Self {
+        version.clone_into(&mut self.version);
+        self
+    }
+
+    /// What is told of the servers behind the adapter.
+    #[must_use]
+    pub fn servers(mut self, servers: impl IntoIterator<Item = AdapterInfo>) -> Self {
+        self.servers.extend(servers);
         self
     }
 

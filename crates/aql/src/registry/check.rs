@@ -5,11 +5,12 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Builder, RESERVED, Registry,
+    Builder, INTROSPECT, RESERVED, Registry,
     param::{self, Declared},
 };
 use crate::{
     category::Category,
+    classify::patterns,
     danger::{Danger, DangerLevel},
     define::{self, Queried},
     execution::Lifecycle,
@@ -18,8 +19,8 @@ use crate::{
     name::OperationName,
     operation::{Operation, OperationId, Returns},
     param::Param,
-    policy::{Standing, condition::Fault, table::Table},
-    profile::Profile,
+    policy::{Policy, Standing, condition::Fault, table::Table},
+    profile::{Profile, matches_pattern},
     query::{self, CursorKey, Query},
     shared, tools,
     trust::TrustLevel,
@@ -98,7 +99,13 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
             report.add(&subject, "name", "is reserved by the protocol; choose another");
             continue;
         }
-        let context = Context { profile: &builder.profile, declared: &declared, types: &types, subject };
+        let context = Context {
+            profile: &builder.profile,
+            policy: &builder.policy,
+            declared: &declared,
+            types: &types,
+            subject,
+        };
         let Some(operation) = context.operation(definition, &mut report) else { continue };
         let id = OperationId(operations.len());
         if by_name.insert(operation.name.clone(), id).is_some() {
@@ -152,6 +159,8 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
         by_name,
         types,
         pinned: builder.pinned,
+        version: builder.version,
+        servers: builder.servers,
         tools: Vec::new(),
         introspection: introspect::Prepared::default(),
     };
@@ -162,6 +171,7 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
 
 struct Context<'a> {
     profile: &'a Profile,
+    policy: &'a Policy,
     declared: &'a Declared<'a>,
     types: &'a Types,
     subject: String,
@@ -190,7 +200,7 @@ impl Context<'_> {
         }
         let (Ok(name), Some(category)) = (name, category) else { return None };
         let family = self.family(&given, &name, category, report)?;
-        let danger = danger(&given, category);
+        let danger = danger(&given, category, self.policy);
         let danger_declared = given.dangerous || given.danger.is_some();
         let queried = given.queried.as_ref().map(|queried| without_own(queried, &given.params));
         let params = self.params(&given, queried.as_ref(), category, report);
@@ -456,13 +466,27 @@ fn controls(queried: &Queried) -> Vec<define::Param> {
     }
 }
 
-fn danger(given: &define::Operation, category: Category) -> Danger {
-    let mut danger = given
-        .danger
-        .clone()
-        .unwrap_or_else(|| Danger { level: category.default_danger(), reasons: Vec::new() });
+/// What is said of an operation's danger, else its category's level. A name that is dangerous by itself raises a level
+/// that nobody said; a READ is what it is called.
+fn danger(given: &define::Operation, category: Category, policy: &Policy) -> Danger {
+    let mut danger = given.danger.clone().unwrap_or_else(|| {
+        let mut danger = Danger::worked_out(category.default_danger(), Vec::new());
+        if let Some((level, pattern)) = patterns::level(&given.name, None).filter(|_| category.is_mutating())
+        {
+            danger.raise(level, format!("the name fits '{pattern}', so {level}"));
+        }
+        danger
+    });
     if given.dangerous {
         danger.level = danger.level.max(DangerLevel::Dangerous);
+    }
+    if !danger.explicit && given.name != INTROSPECT {
+        let bare = given.name.strip_prefix(&given.prefix).unwrap_or_default();
+        for (pattern, level) in &policy.danger_patterns {
+            if matches_pattern(pattern, &given.name) || matches_pattern(pattern, bare) {
+                danger.raise(*level, format!("the name fits the operator's pattern '{pattern}', so {level}"));
+            }
+        }
     }
     danger
 }

@@ -30,6 +30,14 @@ pub(super) const CONCURRENT_REQUESTS: Bounds = Bounds {
     max: 65_536,
     default: Some(256),
 };
+pub(super) const COOLDOWN_SECONDS: Bounds = Bounds {
+    section: "upstream.NAME.tools.TOOL",
+    key: "cooldown_seconds",
+    unit: "seconds",
+    min: 0,
+    max: aql::danger::COOLDOWN_SECONDS_MAX as u64,
+    default: None,
+};
 pub(super) const SESSION_IDLE_MINUTES: Bounds = Bounds {
     section: "server",
     key: "session_idle_minutes",

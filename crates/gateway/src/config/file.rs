@@ -12,8 +12,10 @@ use toml::Spanned;
 use super::{bounds, notation::Notation};
 
 mod operator;
+mod safety;
 mod upstream;
 pub(super) use operator::{Operator, Webhook};
+pub(super) use safety::{Condition, Matrix, MinimumTrust, Rule};
 pub(crate) use upstream::Hidden;
 pub(super) use upstream::{Tool, Upstream};
 
@@ -256,6 +258,27 @@ pub(super) struct Safety {
     /// worse. A hostile client answers for itself, so this is off.
     #[schemars(extend("default" = false))]
     pub(super) elicitation: Option<bool>,
+    /// What becomes of a call that is denied only because its server is not trusted enough for the operation's danger:
+    /// `deny`, or `confirm` to ask a person. What is `untested` stays denied.
+    #[schemars(extend("default" = "deny", "enum" = ["deny", "confirm"]))]
+    pub(super) want_of_trust: Option<Text>,
+    /// Single cells of the table that decides by danger and trust, as in `[safety.matrix.destructive]` with
+    /// `certified = "allow"`. `allow`, `confirm`, `deny`, or `introspect_only`, which lets operations be looked up and nothing
+    /// else. A cell that is set is the last word about the level: what destroys is then asked about only if it says so.
+    pub(super) matrix: Option<Matrix>,
+    /// Whether a server must be trusted this far for what an operation does, whatever its danger: reading takes
+    /// `generated`, creating, updating and executing `validated`, deleting `community_reviewed`, anything dangerous
+    /// `certified`.
+    #[schemars(extend("default" = false))]
+    pub(super) trust_minimums: Option<bool>,
+    /// Other minimums than those. Setting one switches them on.
+    pub(super) minimum_trust: Option<MinimumTrust>,
+    /// Patterns of operation names, with and without the server's prefix, that make an operation at least this dangerous,
+    /// by level, as in `dangerous = ["rotate_*"]`. They come on top of those that are known; a level that somebody
+    /// set for the operation stands.
+    pub(super) danger_patterns: Option<BTreeMap<Text, Vec<Text>>>,
+    /// Rules about calls.
+    pub(super) rule: Option<Vec<Rule>>,
 }
 
 /// Who may call over HTTP.

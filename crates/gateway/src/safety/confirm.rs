@@ -159,7 +159,7 @@ impl Safety {
             danger: level,
             trust: Some(operation.trust()),
             reasons: reasons.clone(),
-            message: question(operation, request.params()),
+            message: question(request),
             params: confirm::shown(operation, request.params()),
             waits: self.settings.waits,
             holds: self.settings.lifetimes.of(level),
@@ -245,13 +245,14 @@ pub(crate) fn unguessable() -> String {
     URL_SAFE_NO_PAD.encode(random::bytes::<32>())
 }
 
-fn cooldown(_operation: &Operation) -> Option<SignedDuration> {
-    None
+/// What a person is asked.
+fn question(request: &ValidRequest) -> String {
+    request.registry().confirmation_message(request.id(), request.params())
 }
 
-/// What a person is asked.
-fn question(operation: &Operation, _params: &serde_json::Map<String, Value>) -> String {
-    format!("Run '{}'?", operation.name())
+fn cooldown(operation: &Operation) -> Option<SignedDuration> {
+    let seconds = operation.danger().cooldown_seconds?;
+    Some(SignedDuration::from_secs(i64::from(seconds)))
 }
 
 /// The answer to a call that a person has not agreed to yet.
@@ -260,7 +261,7 @@ fn required(operation: &Operation, request: &ValidRequest, reasons: &[String]) -
         .with_operation(operation.name().as_str())
         .with("danger_level", operation.danger().level.as_str())
         .with("reasons", reasons.to_vec())
-        .with("confirmation_message", question(operation, request.params()))
+        .with("confirmation_message", question(request))
 }
 
 fn waits(operation: &Operation, request: &ValidRequest, approval: &Approval) -> Error {

@@ -36,3 +36,6 @@ impl SafetyStore {
         self.database.close().await;
     }
 }
+
+#[cfg(test)]
+mod tests;
