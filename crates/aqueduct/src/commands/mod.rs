@@ -9,6 +9,7 @@ pub(crate) mod describe;
 pub(crate) mod discover;
 pub(crate) mod doctor;
 pub(crate) mod init;
+pub(crate) mod operator;
 pub(crate) mod ops;
 mod saved;
 pub(crate) mod serve;

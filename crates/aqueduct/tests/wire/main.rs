@@ -29,6 +29,7 @@ mod http;
 mod init;
 mod introspection;
 mod modes;
+mod operator;
 mod queries;
 mod relationships;
 mod requests;

@@ -25,6 +25,12 @@ pub const SHOWN_MAX: u32 = 500;
 /// Longest note or reason, in characters.
 const NOTE_CHARS_MAX: usize = 500;
 
+/// The time, for whoever asks on behalf of a person.
+#[must_use]
+pub fn now() -> Timestamp {
+    Timestamp::now()
+}
+
 /// Who acts, and through what: both stand in the audit log.
 #[derive(Debug, Clone)]
 pub struct Hand {

@@ -11,9 +11,16 @@ use super::{
     process::{Invocation, run},
     running::Running,
 };
-use crate::{config::Hook, store::safety::Approval};
+use crate::{
+    config::Hook,
+    operator::{Desk, desk::Hand},
+    store::safety::Approval,
+};
 
 const NAME: &str = "command";
+
+/// What the program gets to pass a challenge on.
+const CHALLENGE_TIMEOUT: Duration = Duration::from_mins(5);
 
 pub(super) struct HookChannel {
     hook: Hook,
@@ -24,14 +31,46 @@ impl HookChannel {
     pub(super) fn new(hook: Hook, running: Running) -> Self {
         Self { hook, running }
     }
+}
 
-    fn invocation(&self, told: &serde_json::Value) -> Invocation {
-        Invocation {
-            program: self.hook.program.clone(),
-            args: self.hook.args.clone(),
-            env: Vec::new(),
-            stdin: told.to_string().into_bytes(),
-        }
+fn invocation(hook: &Hook, told: &serde_json::Value) -> Invocation {
+    Invocation {
+        program: hook.program.clone(),
+        args: hook.args.clone(),
+        env: Vec::new(),
+        stdin: told.to_string().into_bytes(),
+    }
+}
+
+impl HookChannel {
+    /// Tells of a challenge. The code goes to the program's standard input and nowhere else.
+    pub(super) fn challenge(&self, desk: Desk, id: String) {
+        let (hook, key) = (self.hook.clone(), id.clone());
+        self.running.start(&key, async move {
+            let now = Timestamp::now();
+            let hand = Hand { by: NAME.to_owned(), channel: NAME };
+            let told = if hook.codes {
+                desk.reveal(&id, &hand, now).await.map(|revealed| {
+                    let told = |(challenge, code)| json!({"type": "challenge", "challenge": challenge, "code": code});
+                    revealed.map(told)
+                })
+            } else {
+                let found = desk.challenges(now).await;
+                found.map(|all| all.into_iter().find(|challenge| challenge.id == id))
+                    .map(|found| found.map(|challenge| json!({"type": "challenge", "challenge": challenge})))
+            };
+            let told = match told {
+                Ok(Some(told)) => told,
+                Ok(None) => return,
+                Err(error) => {
+                    tracing::warn!(challenge = id, %error, "the operator's command was not told of a challenge");
+                    return;
+                }
+            };
+            if let Err(why) = run(invocation(&hook, &told), CHALLENGE_TIMEOUT).await {
+                tracing::warn!(challenge = id, why, "the operator's command failed");
+            }
+        });
     }
 }
 
@@ -50,7 +89,7 @@ impl Channel for HookChannel {
     }
 
     fn offer(&self, offer: &Arc<Approval>, answers: &Answers) {
-        let invocation = self.invocation(&json!({"type": "approval", "approval": **offer}));
+        let invocation = invocation(&self.hook, &json!({"type": "approval", "approval": **offer}));
         let longest = Duration::from_secs(seconds_left(offer, Timestamp::now()));
         let (offer, answers, answering) = (Arc::clone(offer), answers.clone(), self.hook.answers);
         self.running.start(&offer.id.clone(), async move {

@@ -26,6 +26,7 @@ pub use self::offer::text;
 use self::{dialog::Dialog, hook::HookChannel, running::Running, webhook::WebhookChannel};
 use crate::{
     config,
+    operator::Desk,
     store::{
         SafetyStore,
         safety::{Answered, Approval, ApprovalState},
@@ -82,7 +83,9 @@ pub struct Channels {
 }
 
 struct Shared {
-    channels: Vec<Box<dyn Channel>>,
+    channels: Vec<Arc<dyn Channel>>,
+    /// The one of them that is told of challenges.
+    hook: Option<Arc<HookChannel>>,
     answers: Answers,
     /// Whether the operator's listener is up, in this process or in another one on the data directory.
     page: AtomicBool,
@@ -116,20 +119,20 @@ impl Channels {
         store: Option<SafetyStore>,
     ) -> Self {
         let running = || Running::new(runtime.clone());
-        let mut channels: Vec<Box<dyn Channel>> = Vec::new();
+        let mut channels: Vec<Arc<dyn Channel>> = Vec::new();
         if settings.dialog {
-            channels.push(Box::new(Dialog::new(running())));
+            channels.push(Arc::new(Dialog::new(running())));
         }
         for webhook in &settings.webhooks {
-            channels.push(Box::new(WebhookChannel::new(webhook.clone(), running())));
+            channels.push(Arc::new(WebhookChannel::new(webhook.clone(), running())));
         }
-        if let Some(hook) = &settings.command {
-            channels.push(Box::new(HookChannel::new(hook.clone(), running())));
-        }
+        let hook = settings.command.clone().map(|hook| Arc::new(HookChannel::new(hook, running())));
+        channels.extend(hook.clone().map(|hook| hook as Arc<dyn Channel>));
         let (answers, heard) = mpsc::channel(ANSWERS_MAX);
         let page = AtomicBool::new(false);
         let shared = Arc::new(Shared {
             channels,
+            hook,
             answers,
             page,
             command_line: settings.command_line,
@@ -174,6 +177,14 @@ impl Channels {
     /// Asks no longer.
     pub fn withdraw(&self, id: &str) {
         self.shared.withdraw(id);
+    }
+
+    /// Tells the operator's command that an agent was challenged, with a fresh code if it is to have them. Without such a
+    /// command the operator finds the challenge on the page and on the command line.
+    pub fn challenge(&self, desk: &Desk, id: &str) {
+        if let Some(hook) = &self.shared.hook {
+            hook.challenge(desk.clone(), id.to_owned());
+        }
     }
 
     /// Says whether the operator's listener is open somewhere.
