@@ -13,6 +13,7 @@ pub mod discover;
 pub mod dispatch;
 pub mod doctor;
 pub mod executions;
+pub mod explain;
 mod failpoint;
 pub mod gate;
 pub mod import;
