@@ -20,9 +20,10 @@ use crate::{
     config::{Checked, Link},
     executions::Executions,
     guard::{self, Places},
+    limits::Limits,
     pipeline::Gateway,
     serve::http::{Credential, Guard, Options},
-    store::{self, EntityStore, ExecutionStore},
+    store::{self, EntityStore, ExecutionStore, QuotaStore, SafetyStore},
 };
 
 /// What the server calls itself to agents.
@@ -45,6 +46,7 @@ pub struct App {
     pub gateway: Arc<Gateway>,
     stores: Option<(EntityStore, Executions)>,
     upstreams: Arc<Upstreams>,
+    limits: Option<Arc<Limits>>,
 }
 
 /// The operations as configured and as far as they are known, without opening any data or starting any server.
@@ -115,9 +117,27 @@ pub fn open(config: &Checked) -> Result<App, Error> {
     let gateway =
         Gateway::new(surface, jiff::Timestamp::now).with_cursor_key(key).with_page_bytes(config.page_bytes);
     let gateway = gateway.with_upstreams(Arc::clone(&upstreams)).with_guard(guard(config));
+    let limits = limits(config, &upstreams)?;
+    let gateway = gateway.with_limits(limits.clone());
     let gateway = Arc::new(if upstreams.are_known() { gateway } else { gateway.unsettled() });
     upstreams.tend(&gateway);
-    Ok(App { gateway, stores, upstreams })
+    Ok(App { gateway, stores, upstreams, limits })
+}
+
+/// What is counted. The file is there where something is counted, or where a server may ask to be left alone.
+fn limits(config: &Checked, upstreams: &Upstreams) -> Result<Option<Arc<Limits>>, Error> {
+    let is_remote = |upstream: &crate::config::Upstream| matches!(upstream.link, Link::Http { .. });
+    if config.quotas.is_empty() && !config.upstreams.iter().any(is_remote) {
+        return Ok(None);
+    }
+    let options = store::Options { max_database_bytes: config.store.max_database_bytes };
+    let counts = QuotaStore::open(&config.store.data, options)?;
+    upstreams.remember(&counts, &counts.held(jiff::Timestamp::now())?);
+    if config.quotas.is_empty() {
+        return Ok(None);
+    }
+    let tokens = SafetyStore::open(&config.store.data, options)?;
+    Ok(Some(Arc::new(Limits::new(Arc::new(config.quotas.clone()), counts, tokens))))
 }
 
 /// What no call may reach through another server.
@@ -145,6 +165,9 @@ impl App {
     /// Waits until everything that was acknowledged or asked for is on disk.
     pub async fn close(self) {
         self.upstreams.close().await;
+        if let Some(limits) = self.limits {
+            limits.close().await;
+        }
         if let Some((entities, executions)) = self.stores {
             // Executions write entities, so they end first.
             executions.close().await;

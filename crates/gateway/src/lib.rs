@@ -19,6 +19,7 @@ pub mod guard;
 pub mod import;
 mod inline;
 pub mod library;
+pub mod limits;
 pub mod mistakes;
 pub mod pipeline;
 pub mod progress;

@@ -27,10 +27,10 @@ pub fn definition() -> Operation {
             Param::new(
                 "query",
                 "string",
-                "Which list to read; 'danger' tells danger levels and their reasons",
+                "Which list to read; 'danger' tells danger levels and their reasons, 'quota_status' how much of each quota is used",
             )
             .required()
-            .allowed(&["operations", "types", "danger"]),
+            .allowed(&["operations", "types", "danger", "quota_status"]),
         )
         .param(Param::new("name", "string", "Specific operation or type name for detailed info"))
         .param(Param::new(

@@ -23,7 +23,7 @@ use super::{
     file::{self, File},
     given::Given,
     load::Overrides,
-    paths, safety,
+    paths, quota, safety,
     upstream::{self, LeftOut, Settled, Upstream},
     wrapped,
 };
@@ -41,6 +41,8 @@ pub struct Checked {
     /// What a list that was returned as a whole is cut to.
     pub page_bytes: usize,
     pub policy: Policy,
+    /// Quotas, and what other servers allow.
+    pub quotas: aql::quota::Limits,
     pub auth: Auth,
     /// The other servers that are used, in the order of the file.
     pub upstreams: Vec<Upstream>,
@@ -154,6 +156,7 @@ pub(super) fn check(
         executions: executions(&file.executions)?,
         page_bytes: whole(bounds::PAGE_BYTES.check_or_default(file.limits.page_bytes.as_ref())?),
         policy: safety::policy(&file.safety)?,
+        quotas: quota::limits(file, &upstreams)?,
         auth,
         upstreams,
         left_out,

@@ -11,7 +11,9 @@ use toml::Spanned;
 
 use super::{bounds, notation::Notation};
 
+mod quota;
 mod upstream;
+pub(super) use quota::{ApiLimit, Cost, Fraction, Quota};
 pub(crate) use upstream::Hidden;
 pub(super) use upstream::{Tool, Upstream};
 
@@ -222,6 +224,9 @@ pub(super) struct Safety {
     /// How many calls each principal may make in a minute. Left out, there is no limit.
     #[schemars(transform = bounds::CALLS_PER_MINUTE.into_schema())]
     pub(super) max_calls_per_minute: Option<Number>,
+    /// Budgets: how much may be used before answers warn, before calls wait for a word, and before they end.
+    #[serde(default)]
+    pub(super) quota: Vec<Quota>,
 }
 
 /// Who may call over HTTP.

@@ -30,6 +30,7 @@ mod load;
 mod mask;
 mod notation;
 mod paths;
+mod quota;
 mod read;
 mod reference;
 mod safety;

@@ -15,6 +15,7 @@ use aql::{
     classify::{Override, Overrides},
     name::OperationName,
     profile::matches_pattern,
+    quota::HeaderNames,
     trust::TrustLevel,
 };
 
@@ -29,7 +30,7 @@ use super::{
     error::{Error, Place},
     file::{self, Placed},
     notation::Notation,
-    paths,
+    paths, quota,
     variables::Expansion,
 };
 
@@ -66,6 +67,8 @@ pub struct Upstream {
     pub own_section: String,
     /// Whether it was given on the command line: nothing in the file bears its name.
     pub wrapped: bool,
+    /// Headers of its own that say how much is left.
+    pub limit_headers: Vec<HeaderNames>,
 }
 
 impl Upstream {
@@ -90,6 +93,7 @@ impl Upstream {
             section: COMMAND_LINE.to_owned(),
             own_section: COMMAND_LINE.to_owned(),
             wrapped: true,
+            limit_headers: Vec::new(),
         }
     }
 }
@@ -207,6 +211,7 @@ fn upstream(given: &str, name: String, written: &file::Upstream) -> Result<Upstr
         section: String::new(),
         own_section: String::new(),
         wrapped: false,
+        limit_headers: quota::headers(written.api_limits.as_ref())?,
         name,
     })
 }
