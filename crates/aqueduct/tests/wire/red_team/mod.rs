@@ -26,6 +26,8 @@ fn seen(client: &mut Client) -> String {
 fn operations(client: &mut Client) -> Vec<(String, String)> {
     let listed = client.introspect(json!({"query": "operations", "first": 100}));
     let operations = listed["data"]["operations"].as_array().unwrap().clone();
-    let name = |operation: &Value, key: &str| operation[key].as_str().unwrap_or_default().to_owned();
-    operations.iter().map(|operation| (name(operation, "name"), name(operation, "mcpTool"))).collect()
+    let text = |operation: &Value, key: &str| operation[key].as_str().unwrap().to_lowercase();
+    let addressed =
+        |operation: &Value| (text(operation, "name"), format!("mcp_aql_{}", text(operation, "endpoint")));
+    operations.iter().map(addressed).collect()
 }

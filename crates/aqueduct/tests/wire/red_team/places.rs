@@ -39,10 +39,8 @@ fn no_spelling_of_our_files_or_addresses_reaches_another_server() {
         format!("see http://127.1:{port}/mcp for more"),
     ];
     for spelling in &spellings {
-        for params in [json!({"text": spelling})] {
-            let answer = call(&mut client, "up_echo", params);
-            assert_eq!(answer["error"]["code"], "PERMISSION_DENIED", "{spelling}: {answer}");
-        }
+        let answer = call(&mut client, "up_echo", json!({"text": spelling}));
+        assert_eq!(answer["error"]["code"], "PERMISSION_DENIED", "{spelling}: {answer}");
     }
     let said = |event: &Value| event["called"] == "echo" || event["tool"] == "echo";
     assert_eq!(place.count("up", said), 0, "nothing was sent: {:?}", place.events("up"));
