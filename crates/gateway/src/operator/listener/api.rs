@@ -209,7 +209,10 @@ pub(super) fn read<T: DeserializeOwned>(body: Body) -> Result<T, Problem> {
         let message = format!("the body is longer than {limit} bytes or was cut off");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", message)
     })?;
-    serde_json::from_slice(&bytes)
+    // A list would do for a struct too, with its values in our order.
+    let object: Result<serde_json::Map<String, serde_json::Value>, _> = serde_json::from_slice(&bytes);
+    object
+        .and_then(|object| serde_json::from_value(object.into()))
         .map_err(|error| Problem::wrong(format!("the body is not the JSON that is expected: {error}")))
 }
 
