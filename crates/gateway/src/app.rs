@@ -1,6 +1,9 @@
 //! From a checked configuration to a gateway that can serve.
 
-use std::sync::Arc;
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
 
 use aql::{
     query::CursorKey,
@@ -14,8 +17,9 @@ use crate::{
 };
 use crate::{
     adapters::{self, Operations, entities, executions, upstream::Upstreams},
-    config::Checked,
+    config::{Checked, Link},
     executions::Executions,
+    guard::{self, Places},
     operator::Listener,
     pipeline::Gateway,
     safety::{Safety, channels::Channels},
@@ -117,12 +121,36 @@ pub fn open(config: &Checked) -> Result<App, Error> {
     let key = CursorKey::new(&store::secret(&config.store.data, CURSOR_KEY_FILE)?);
     let gateway =
         Gateway::new(surface, jiff::Timestamp::now).with_cursor_key(key).with_page_bytes(config.page_bytes);
-    let gateway = gateway.with_upstreams(Arc::clone(&upstreams)).with_safety(Arc::clone(&safety));
+    let gateway = gateway
+        .with_upstreams(Arc::clone(&upstreams))
+        .with_safety(Arc::clone(&safety))
+        .with_guard(guard(config));
     let gateway = Arc::new(if upstreams.are_known() { gateway } else { gateway.unsettled() });
     upstreams.tend(&gateway);
     safety.tend();
     Ok(App { gateway, stores, safety, upstreams })
 }
+
+/// What no call may reach through another server.
+fn guard(config: &Checked) -> guard::Guard {
+    let adapters = config.upstreams.iter().filter_map(|upstream| upstream.adapter.clone());
+    let working = config.upstreams.iter().filter_map(|upstream| match &upstream.link {
+        Link::Command { cwd, .. } => {
+            Some((upstream.name.clone(), cwd.clone().or_else(|| std::env::current_dir().ok())?))
+        }
+        Link::Http { .. } => None,
+    });
+    let places = Places {
+        directories: vec![config.store.data.clone()],
+        files: config.file.iter().cloned().chain(adapters).collect(),
+        working: working.collect(),
+    };
+    guard::Guard::new(places, &[OPERATOR_ADDRESS, config.server.http])
+}
+
+/// Where the operator is answered unless another address is bound. Denied in any case: another process of ours may
+/// listen there.
+const OPERATOR_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7172);
 
 impl App {
     /// Opens the operator's own listener. On standard input and output only where the configuration names an address.

@@ -16,6 +16,7 @@ pub mod doctor;
 pub mod executions;
 mod failpoint;
 pub mod gate;
+pub mod guard;
 pub mod import;
 mod inline;
 pub mod library;

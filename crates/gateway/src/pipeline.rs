@@ -26,6 +26,7 @@ use crate::{
     client::Caller,
     dispatch::{self, Context, Surface},
     gate::{Gate, Passed, Permitted},
+    guard::Guard,
     random,
     rates::Rates,
     safety::{self, Safety},
@@ -41,6 +42,8 @@ pub struct Gateway {
     surface: ArcSwap<Surface>,
     permits: Semaphore,
     rates: Rates,
+    /// Keeps calls away from our own files and addresses.
+    guard: Guard,
     clock: Clock,
     cursor_key: CursorKey,
     page_bytes: usize,
@@ -67,6 +70,7 @@ impl Gateway {
             permits: Semaphore::new(surface.registry.max_concurrent_requests()),
             surface: ArcSwap::from_pointee(surface),
             rates: Rates::default(),
+            guard: Guard::default(),
             clock,
             cursor_key: CursorKey::new(&random::bytes()),
             page_bytes: PAGE_BYTES_DEFAULT,
@@ -83,9 +87,21 @@ impl Gateway {
         self
     }
 
+    /// Says what is ours, so that no call reaches it through another server.
+    #[must_use]
+    pub fn with_guard(mut self, guard: Guard) -> Self {
+        self.guard = guard;
+        self
+    }
+
     #[must_use]
     pub fn safety(&self) -> Option<&Arc<Safety>> {
         self.safety.as_ref()
+    }
+
+    #[must_use]
+    pub fn guard(&self) -> &Guard {
+        &self.guard
     }
 
     /// Says which servers there are to ask for what is no operation.
@@ -263,6 +279,7 @@ impl Flow<'_> {
         let routed = self.surface.registry.routed(self.endpoint, call)?;
         let gate = Gate {
             safety: self.gateway.safety.as_ref(),
+            guard: &self.gateway.guard,
             rates: &self.gateway.rates,
             clock: self.gateway.clock,
             session: self.session,

@@ -118,6 +118,8 @@ impl Listener {
                 return closed(Opened::Refused(format!("{wanted} cannot be used: {}", error.kind())));
             }
         };
+        // No call may lead here, whether it is this process that listens or another one of ours.
+        gateway.guard().listens(address);
         let path = key.path().to_owned();
         let opened = match &listener {
             Some(_) => Opened::Here { address, key: path },
