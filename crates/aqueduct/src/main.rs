@@ -41,6 +41,8 @@ enum Command {
     Discover(commands::discover::Arguments),
     /// Make an adapter file of a bundle
     Adapt(commands::adapt::Arguments),
+    /// Show how far an adapter file is trusted, raise it with evidence or lower it
+    Trust(commands::trust::Arguments),
     /// Judge the tools of other servers: what they do, how dangerous that is, and why
     Classify(commands::classify::Arguments),
     Doctor(commands::doctor::Arguments),
@@ -155,6 +157,7 @@ fn main() -> ExitCode {
         Command::Init(arguments) => commands::init::run(&arguments),
         Command::Discover(arguments) => commands::discover::run(&arguments),
         Command::Adapt(arguments) => commands::adapt::run(&arguments),
+        Command::Trust(arguments) => commands::trust::run(&arguments),
         Command::Classify(arguments) => commands::classify::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Operator(arguments) => commands::operator::run(&arguments),

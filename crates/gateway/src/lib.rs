@@ -14,6 +14,7 @@ pub mod discover;
 pub mod dispatch;
 pub mod doctor;
 pub mod executions;
+pub mod explain;
 mod failpoint;
 pub mod gate;
 pub mod guard;

@@ -15,6 +15,7 @@ mod saved;
 pub(crate) mod serve;
 #[cfg(feature = "tokens")]
 pub(crate) mod tokens;
+pub(crate) mod trust;
 pub(crate) mod wrap;
 
 use std::sync::Arc;
