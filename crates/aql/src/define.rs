@@ -13,6 +13,7 @@ use crate::{
     danger::{Danger, DangerLevel},
     execution::Lifecycle,
     query::{Collection, collection},
+    trust::TrustLevel,
 };
 
 /// An operation to be.
@@ -48,6 +49,15 @@ pub struct Operation {
     pub faults: Vec<String>,
     /// Which server behind us does the work, if another one does.
     pub server: Option<String>,
+    /// One of the protocol's own, which alone may bear a reserved name. Only this crate can say so.
+    #[serde(skip)]
+    pub(crate) of_the_protocol: bool,
+    /// What its name begins with because of its server, and what rules see it without.
+    #[serde(skip)]
+    pub prefix: String,
+    /// How far whoever does the work is trusted. Nothing is said of our own operations, which are certified.
+    #[serde(skip)]
+    pub trust: Option<TrustLevel>,
 }
 
 /// What the query language works on, and who runs the query.

@@ -26,6 +26,7 @@ pub mod autonomy;
 pub mod batch;
 pub mod category;
 pub mod classify;
+pub mod confirm;
 pub mod danger;
 pub mod define;
 pub mod discover;

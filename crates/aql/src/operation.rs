@@ -13,6 +13,7 @@ use crate::{
     name::OperationName,
     param::Param,
     shared,
+    trust::TrustLevel,
 };
 
 /// Where an operation stands in its registry.
@@ -49,6 +50,9 @@ pub struct Operation {
     pub(crate) relationships: Option<Relationships>,
     pub(crate) lifecycle: Option<Arc<Lifecycle>>,
     pub(crate) server: Option<String>,
+    /// How many bytes of its name are its server's.
+    pub(crate) prefix: usize,
+    pub(crate) trust: TrustLevel,
     pub(crate) signature: String,
 }
 
@@ -145,6 +149,25 @@ impl Operation {
         self.server.as_deref()
     }
 
+    /// The name without what its server put before it.
+    #[must_use]
+    pub fn bare_name(&self) -> &str {
+        let name = self.name.as_str();
+        name.get(self.prefix..).filter(|bare| !bare.is_empty()).unwrap_or(name)
+    }
+
+    /// How far whoever does the work is trusted.
+    #[must_use]
+    pub fn trust(&self) -> TrustLevel {
+        self.trust
+    }
+
+    /// Whether a call can only ask what would happen.
+    #[must_use]
+    pub fn has_dry_run(&self) -> bool {
+        self.server.is_none() && self.category.is_mutating()
+    }
+
     /// `create_entity(entity_name: string, priority?: integer = 5)`: enough to write the call again correctly.
     #[must_use]
     pub fn signature(&self) -> &str {
@@ -166,8 +189,6 @@ impl Operation {
     /// word for it does not count.
     #[must_use]
     pub fn is_dry_run(&self, params: &Map<String, Value>) -> bool {
-        self.server.is_none()
-            && self.category.is_mutating()
-            && params.get(shared::DRY_RUN) == Some(&Value::Bool(true))
+        self.has_dry_run() && params.get(shared::DRY_RUN) == Some(&Value::Bool(true))
     }
 }

@@ -5,7 +5,7 @@
 use aql::{
     error::Error,
     operation::{Operation, OperationId},
-    policy::Decision,
+    policy::{Blocks, Decision, Facts, Reason},
     registry::{Registry, Routed, ValidRequest},
     warning::Warning,
 };
@@ -62,7 +62,9 @@ impl Permitted {
 /// Turns a call away whose caller has no right to the operation or has made too many calls, before its parameters are
 /// looked at: they are not told either.
 pub(crate) fn admit(routed: &Routed, session: &Session, rates: &Rates, clock: Clock) -> Result<(), Error> {
-    decide(routed.operation().name().as_str(), routed.decision(), session)?;
+    if let Some(reason) = routed.standing().denied() {
+        return Err(denied(routed.operation().name().as_str(), reason, session));
+    }
     match routed.registry().calls_per_minute() {
         Some(per_minute) => rates.admit(session.principal(), per_minute, clock()),
         None => Ok(()),
@@ -71,30 +73,38 @@ pub(crate) fn admit(routed: &Routed, session: &Session, rates: &Rates, clock: Cl
 
 /// Decides whether a call runs.
 pub fn pass(request: ValidRequest, session: &Session) -> Result<Permitted, Error> {
-    let decision = request.registry().decision(request.id());
-    decide(request.operation().name().as_str(), decision, session)?;
-    Ok(Permitted { request })
+    let operation = request.operation();
+    let facts = Facts {
+        params: request.params(),
+        principal: session.principal(),
+        dry_run: operation.is_dry_run(request.params()),
+        blocks: Blocks::none(),
+        executing: &[],
+    };
+    match request.registry().decide(request.id(), &facts) {
+        // What waits for a person is not held back here yet.
+        Decision::Allow | Decision::Confirm(_) => Ok(Permitted { request }),
+        Decision::Deny(reason) => Err(denied(operation.name().as_str(), &reason, session)),
+    }
 }
 
 /// Whether an execution of the operation may be started again, which is no call of it.
 pub(crate) fn may_start(registry: &Registry, operation: &str, session: &Session) -> Result<(), Error> {
-    decide(operation, registry.id(operation).and_then(|id| registry.decision(id)), session)
+    let standing = registry.id(operation).map(|id| registry.standing(id));
+    match standing.map_or(Some(&Reason::Undecided), |standing| standing.denied()) {
+        Some(reason) => Err(denied(operation, reason, session)),
+        None => Ok(()),
+    }
 }
 
-fn decide(operation: &str, decision: Option<&Decision>, session: &Session) -> Result<(), Error> {
-    match decision {
-        Some(Decision::Allow) => Ok(()),
-        Some(Decision::Deny(reason)) => {
-            tracing::info!(
-                target: "audit",
-                event = "denied",
-                session_id = session.id(),
-                principal = session.principal(),
-                operation,
-                reason = %reason,
-            );
-            Err(Error::permission_denied(operation, &reason.to_string()))
-        }
-        None => Err(Error::permission_denied(operation, "no decision could be made")),
-    }
+fn denied(operation: &str, reason: &Reason, session: &Session) -> Error {
+    tracing::info!(
+        target: "audit",
+        event = "denied",
+        session_id = session.id(),
+        principal = session.principal(),
+        operation,
+        reason = %reason,
+    );
+    reason.error(operation)
 }

@@ -73,6 +73,7 @@ pub(super) fn operation(
     let description = describe::operation(tool, &judged, options.server);
     let mut definition = define::Operation::new(category, &name, &description);
     definition.server = Some(options.server.to_owned());
+    definition.prefix = options.prefix.to_owned();
     definition.danger = Some(Danger {
         level: judged.judgement.danger,
         reasons: judged.judgement.evidence.iter().map(|evidence| evidence.says.clone()).collect(),

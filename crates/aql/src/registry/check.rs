@@ -18,10 +18,11 @@ use crate::{
     name::OperationName,
     operation::{Operation, OperationId, Returns},
     param::Param,
-    policy::Decision,
+    policy::{condition::Fault, table::Table},
     profile::Profile,
     query::{self, CursorKey, Query},
     shared, tools,
+    trust::TrustLevel,
     types::{Types, protocol_types},
     validate::{self, Strictness},
 };
@@ -93,7 +94,8 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
     let given = std::iter::once(introspect::definition()).chain(builder.operations.iter().cloned());
     for (index, definition) in given.enumerate() {
         let subject = format!("operation '{}'", definition.name);
-        if index > 0 && RESERVED.contains(&definition.name.as_str()) {
+        let ours = index == 0 || definition.of_the_protocol;
+        if !ours && RESERVED.contains(&definition.name.as_str()) {
             report.add(&subject, "name", "is reserved by the protocol; choose another");
             continue;
         }
@@ -114,8 +116,14 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
     let mut starting: Vec<usize> =
         operations.iter().filter(|op| op.lifecycle.is_some()).map(|op| op.family).collect();
     starting.dedup();
-    let decisions: Vec<Decision> =
-        operations.iter().map(|operation| builder.policy.decide(operation)).collect();
+    let table = Table::new(&builder.policy, &operations).map_err(|faults| {
+        let problem = |(place, fault): (usize, Fault)| Problem {
+            subject: "the operator's rules".to_owned(),
+            field: format!("rule {}", place + 1),
+            message: format!("cannot be used: {fault}"),
+        };
+        Problems(faults.into_iter().map(problem).collect())
+    })?;
     let mut registry = Registry {
         adapter: builder.adapter,
         mode: builder.mode,
@@ -127,9 +135,11 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
         supports_etag,
         strictness: builder.strictness,
         calls_per_minute: builder.policy.calls_per_minute,
+        safety_loop: builder.safety_loop,
         starting,
         operations,
-        decisions,
+        table,
+        policy: builder.policy,
         by_name,
         types,
         pinned: builder.pinned,
@@ -185,6 +195,7 @@ impl Context<'_> {
             selection.get_or_insert_with(Selection::of_anything).compute(queried.collection());
         }
         let description = describe(&given);
+        let prefix = if given.name.starts_with(&given.prefix) { given.prefix.len() } else { 0 };
         let mut operation = Operation {
             name,
             category,
@@ -201,6 +212,8 @@ impl Context<'_> {
             queried,
             relationships: given.relationships,
             lifecycle: given.lifecycle.map(Arc::new),
+            prefix,
+            trust: given.trust.unwrap_or(TrustLevel::Certified),
             server: given.server,
             signature: String::new(),
         };

@@ -16,12 +16,13 @@ pub use self::{
     check::{Problem, Problems},
 };
 use crate::{
+    autonomy,
     error::{Code, Error},
     introspect,
     limits::Limits,
     name::{OperationName, ToolPrefix},
     operation::{Operation, OperationId},
-    policy::Decision,
+    policy::{Decision, Facts, Policy, Standing, table::Table},
     profile::{Family, Mode, Profile},
     request::{self, Call},
     tools::Tool,
@@ -60,10 +61,12 @@ pub struct Registry {
     pub(crate) supports_etag: bool,
     pub(crate) strictness: Strictness,
     pub(crate) calls_per_minute: Option<u32>,
+    pub(crate) safety_loop: autonomy::Mode,
     /// The families whose operations start executions.
     pub(crate) starting: Vec<usize>,
     pub(crate) operations: Vec<Operation>,
-    pub(crate) decisions: Vec<Decision>,
+    pub(crate) policy: Policy,
+    pub(crate) table: Table,
     pub(crate) by_name: HashMap<OperationName, OperationId>,
     pub(crate) types: Types,
     pub(crate) pinned: Vec<String>,
@@ -139,6 +142,12 @@ impl Registry {
         self.calls_per_minute
     }
 
+    /// What the execution safety loop does.
+    #[must_use]
+    pub fn safety_loop(&self) -> autonomy::Mode {
+        self.safety_loop
+    }
+
     #[must_use]
     pub fn types(&self) -> &Types {
         &self.types
@@ -195,9 +204,22 @@ impl Registry {
         &self.operations[id.0]
     }
 
+    /// What holds for every caller of an operation.
     #[must_use]
-    pub fn decision(&self, id: OperationId) -> Option<&Decision> {
-        self.decisions.get(id.0)
+    pub fn standing(&self, id: OperationId) -> &Standing {
+        self.table.standing(id)
+    }
+
+    /// Decides one call whose parameters were validated.
+    #[must_use]
+    pub fn decide(&self, id: OperationId, facts: &Facts<'_>) -> Decision {
+        self.table.decide(id, facts)
+    }
+
+    /// What the operator decided about calls.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
     }
 
     /// Every operation with its place.
@@ -207,14 +229,15 @@ impl Registry {
 
     /// The operations a caller may see: what the rules deny is neither listed nor found.
     pub fn visible(&self) -> impl Iterator<Item = &Operation> {
-        let pairs = self.operations.iter().zip(&self.decisions);
-        pairs.filter(|(_, decision)| **decision == Decision::Allow).map(|(operation, _)| operation)
+        self.operations().filter(|(id, _)| !self.standing(*id).is_hidden()).map(|(_, operation)| operation)
     }
 
     /// The operation of that name, if a caller may see it.
     pub(crate) fn visible_named(&self, name: &str) -> Option<(OperationId, &Operation)> {
         let id = self.id(name)?;
-        self.decision(id).filter(|decision| **decision == Decision::Allow)?;
+        if self.standing(id).is_hidden() {
+            return None;
+        }
         Some((id, self.get(id)?))
     }
 
@@ -325,10 +348,15 @@ impl Routed {
         self.registry.of(self.id)
     }
 
-    /// What the rules say of the operation.
     #[must_use]
-    pub fn decision(&self) -> Option<&Decision> {
-        self.registry.decision(self.id)
+    pub fn id(&self) -> OperationId {
+        self.id
+    }
+
+    /// What holds for every caller of the operation.
+    #[must_use]
+    pub fn standing(&self) -> &Standing {
+        self.registry.standing(self.id)
     }
 
     /// Checks the parameters.

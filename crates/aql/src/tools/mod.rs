@@ -9,7 +9,6 @@ use crate::{
     category::Category,
     introspect,
     operation::Operation,
-    policy::Decision,
     profile::{Family, Mode},
     registry::{Endpoint, INTROSPECT, Registry},
 };
@@ -59,11 +58,7 @@ pub(crate) fn list(registry: &Registry) -> Vec<Tool> {
 }
 
 fn family_tool(registry: &Registry, index: usize, family: &Family) -> Tool {
-    let pairs = registry.operations.iter().zip(&registry.decisions);
-    let members: Vec<&Operation> = pairs
-        .filter(|(operation, decision)| operation.family == index && **decision == Decision::Allow)
-        .map(|(operation, _)| operation)
-        .collect();
+    let members: Vec<&Operation> = registry.visible().filter(|operation| operation.family == index).collect();
     // What was named into the family counts as well: hints that say less than its riskiest member would be lies.
     let has = |c: &Category| family.categories.contains(c) || members.iter().any(|op| op.category == *c);
     let categories: Vec<Category> = Category::ALL.into_iter().filter(has).collect();

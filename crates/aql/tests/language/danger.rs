@@ -4,7 +4,7 @@ use aql::{
     category::Category,
     danger::DangerLevel,
     define,
-    policy::{Decision, Policy, Reason},
+    policy::{Blocks, Decision, Facts, Policy, Reason},
     registry::Registry,
 };
 use serde_json::json;
@@ -83,7 +83,14 @@ fn the_dangerous_mark_raises_a_level_and_lowers_none() {
 fn the_operators_rules_decide_by_name_and_level() {
     let decision = |policy: Policy, name: &str| {
         let registry = fixture::built(fixture::builder().policy(policy));
-        registry.decision(registry.id(name).unwrap()).unwrap().clone()
+        let facts = Facts {
+            params: &serde_json::Map::new(),
+            principal: "local",
+            dry_run: false,
+            blocks: Blocks::none(),
+            executing: &[],
+        };
+        registry.decide(registry.id(name).unwrap(), &facts)
     };
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
     let capped = || Policy { max_danger: Some(DangerLevel::Destructive), ..Policy::default() };

@@ -20,6 +20,7 @@ pub(super) fn policy(written: &file::Safety) -> Result<Policy, Error> {
         allow: patterns(written.allow.as_ref())?,
         deny: patterns(written.deny.as_ref())?,
         max_danger,
+        ..Policy::default()
     })
 }
 

@@ -9,8 +9,13 @@ use super::Error;
 use super::database::{Database, Options};
 
 pub mod agents;
+mod approvals;
 mod audit;
 mod schema;
+mod tokens;
+
+pub use approvals::{Answered, Approval, ApprovalKind, ApprovalState, Claim, NewApproval};
+pub use tokens::NewToken;
 
 /// A cheap handle on `safety.db`.
 #[derive(Clone)]

@@ -1,9 +1,11 @@
 //! The tables of `safety.db`, each written beside the code that uses it.
 
-use super::{agents, audit};
+use super::{agents, approvals, audit, tokens};
 use crate::store::migrations::Schema;
 
 pub(super) const FILE: &str = "safety.db";
 
-pub(super) const SCHEMA: Schema =
-    Schema { application_id: i32::from_be_bytes(*b"AqSa"), steps: &[audit::TABLES, agents::TABLES] };
+pub(super) const SCHEMA: Schema = Schema {
+    application_id: i32::from_be_bytes(*b"AqSa"),
+    steps: &[audit::TABLES, approvals::TABLES, tokens::TABLES, agents::TABLES],
+};

@@ -1,0 +1,7 @@
+//! Confirmation: what a person's consent covers, how long it holds, and whether what is presented is it.
+
+mod scope;
+mod token;
+
+pub use scope::{NOT_BOUND, Scope, params_hash};
+pub use token::{Lifetimes, Refused, Token, TokenKind, redeem};

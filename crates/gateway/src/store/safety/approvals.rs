@@ -1,0 +1,559 @@
+//! Calls that wait for a person, and what the person said.
+//!
+//! An approval is good for one call of one session, once. It is spent in the transaction that finds it approved,
+//! before the call runs: of two processes that try, one gets it, and after a crash in between it stays spent.
+
+use aql::{
+    audit::{Event, Outcome},
+    confirm::Scope,
+    danger::DangerLevel,
+    trust::TrustLevel,
+};
+use jiff::{SignedDuration, Timestamp};
+use rusqlite::{Connection, OptionalExtension, Row, named_params};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{SafetyStore, audit};
+use crate::failpoint;
+use crate::store::Error;
+use crate::store::columns::{all, json, storable, time, time_if_any, to_json, unreadable};
+use crate::store::writer::Effect;
+
+pub(super) const TABLES: &str = "
+CREATE TABLE approvals (
+    id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL,
+    state TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    params_hash BLOB NOT NULL,
+    adapter TEXT NOT NULL,
+    trust TEXT,
+    session_id TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    agent TEXT,
+    danger INTEGER NOT NULL,
+    reasons TEXT NOT NULL,
+    message TEXT NOT NULL,
+    params TEXT NOT NULL,
+    asked_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    holds INTEGER NOT NULL,
+    not_before INTEGER,
+    answered_at INTEGER,
+    answered_by TEXT,
+    channel TEXT
+) STRICT;
+CREATE INDEX approvals_open ON approvals (session_id, operation) WHERE state IN ('pending', 'approved', 'denied');
+CREATE INDEX approvals_asked ON approvals (principal, asked_at);
+CREATE INDEX approvals_old ON approvals (expires_at);
+";
+
+/// What waits for one principal, at the most.
+const PENDING_MAX: i64 = 64;
+/// How many times in a minute a principal may have a person asked something new.
+const ASKED_IN_A_MINUTE_MAX: i64 = 30;
+const MINUTE: SignedDuration = SignedDuration::from_secs(60);
+/// How long after its end an approval is still shown.
+const KEPT: SignedDuration = SignedDuration::from_hours(24);
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalKind {
+    /// A call to run.
+    Call,
+    /// A monitored execution to begin.
+    Start,
+    /// A paused agent to go on.
+    Pause,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ApprovalState {
+    Pending,
+    Approved,
+    Denied,
+    /// It was approved and its call has been let through.
+    Spent,
+    Expired,
+    Revoked,
+}
+
+macro_rules! texts {
+    ($type:ident { $($variant:ident = $text:literal),* $(,)? }) => {
+        impl $type {
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),* }
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = Unknown;
+
+            fn from_str(text: &str) -> Result<Self, Unknown> {
+                Self::ALL.iter().copied().find(|known| known.as_str() == text).ok_or_else(|| Unknown(text.to_owned()))
+            }
+        }
+    };
+}
+
+texts!(ApprovalKind { Call = "call", Start = "start", Pause = "pause" });
+texts!(ApprovalState {
+    Pending = "pending",
+    Approved = "approved",
+    Denied = "denied",
+    Spent = "spent",
+    Expired = "expired",
+    Revoked = "revoked",
+});
+
+/// A word that the file should not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is none of the words that belong here")]
+pub struct Unknown(String);
+
+/// What a person is asked.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Approval {
+    pub id: String,
+    pub kind: ApprovalKind,
+    pub state: ApprovalState,
+    pub operation: String,
+    pub adapter: String,
+    pub session_id: String,
+    pub principal: String,
+    pub agent: Option<String>,
+    #[serde(rename = "danger_level")]
+    pub danger: DangerLevel,
+    pub trust: Option<TrustLevel>,
+    pub reasons: Vec<String>,
+    pub message: String,
+    /// As they may be shown.
+    pub params: Value,
+    pub asked_at: Timestamp,
+    /// While it waits, until when it may be answered; once approved, until when the call has to come.
+    pub expires_at: Timestamp,
+    /// Before this an approved call does not run yet.
+    pub not_before: Option<Timestamp>,
+    pub answered_at: Option<Timestamp>,
+    pub answered_by: Option<String>,
+    pub channel: Option<String>,
+}
+
+/// What a call has to be approved with.
+#[derive(Debug, Clone)]
+pub struct NewApproval {
+    /// Used if nothing is there yet.
+    pub id: String,
+    pub kind: ApprovalKind,
+    pub scope: Scope,
+    pub agent: Option<String>,
+    pub danger: DangerLevel,
+    pub trust: Option<TrustLevel>,
+    pub reasons: Vec<String>,
+    pub message: String,
+    pub params: Value,
+    /// How long it waits for an answer.
+    pub waits: SignedDuration,
+    /// How long an answer holds.
+    pub holds: SignedDuration,
+    /// How long after the question an approved call has to wait in any case.
+    pub cooldown: Option<SignedDuration>,
+}
+
+/// What there is for a call that needs a person.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Claim {
+    /// It was approved, and is spent now: the call runs.
+    Granted(Approval),
+    /// It is approved, but has to wait until `not_before`.
+    Cooling(Approval),
+    /// It was asked before and not answered yet.
+    Waiting(Approval),
+    /// It is asked now.
+    Asked(Approval),
+    Denied(Approval),
+    /// Too much was asked already.
+    TooMany {
+        retry_after_seconds: u64,
+    },
+}
+
+/// What became of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answered {
+    Done(Approval),
+    /// Somebody else was faster, or it is too late.
+    AlreadyAnswered(Approval),
+    Missing,
+}
+
+impl SafetyStore {
+    /// Spends what was approved for this call, or asks for it.
+    pub async fn claim(&self, new: NewApproval, now: Timestamp) -> Result<Claim, Error> {
+        let claimed = self
+            .database
+            .write(Effect::default(), move |connection| {
+                let claimed = claim(connection, &new, storable(now))?;
+                failpoint::hit("approval.claiming");
+                Ok(claimed)
+            })
+            .await;
+        failpoint::hit("approval.claimed");
+        claimed
+    }
+
+    /// Answers for a person. The first answer counts; whoever gives it is not the agent, which has no way here.
+    pub async fn answer(
+        &self,
+        id: &str,
+        approve: bool,
+        channel: &str,
+        by: &str,
+        now: Timestamp,
+    ) -> Result<Answered, Error> {
+        let (id, channel, by) = (id.to_owned(), channel.to_owned(), by.to_owned());
+        let answered = self
+            .database
+            .write(Effect::default(), move |connection| {
+                let answered = answer(connection, &id, approve, &channel, &by, storable(now))?;
+                failpoint::hit("approval.answering");
+                Ok(answered)
+            })
+            .await;
+        failpoint::hit("approval.answered");
+        answered
+    }
+
+    /// One approval, as it is now.
+    pub async fn approval(&self, id: &str, now: Timestamp) -> Result<Option<Approval>, Error> {
+        let id = id.to_owned();
+        self.database.read(move |connection| Ok(find(connection, &id)?.map(|found| found.at(now)))).await
+    }
+
+    /// Those in these states, the latest first.
+    pub async fn approvals(
+        &self,
+        states: &[ApprovalState],
+        most: u32,
+        now: Timestamp,
+    ) -> Result<Vec<Approval>, Error> {
+        let states = states.to_vec();
+        self.database
+            .read(move |connection| {
+                let sql =
+                    format!("SELECT {COLUMNS} FROM approvals ORDER BY asked_at DESC, id DESC LIMIT 2000");
+                let found = all(connection.prepare_cached(&sql)?, [], approval)?;
+                let found = found.into_iter().map(|approval| approval.at(now));
+                let most = usize::try_from(most).unwrap_or(usize::MAX);
+                Ok(found.filter(|approval| states.contains(&approval.state)).take(most).collect())
+            })
+            .await
+    }
+
+    /// What a session has open ends with it, and so does what it was given.
+    pub async fn end_session(&self, session_id: &str, now: Timestamp) -> Result<(), Error> {
+        let session_id = session_id.to_owned();
+        self.database
+            .write(Effect { frees_space: true, ..Effect::default() }, move |connection| {
+                revoke(connection, Which::Session(&session_id), "the session has ended", storable(now))?;
+                super::tokens::revoke_of_session(connection, &session_id, storable(now))
+            })
+            .await
+    }
+
+    /// Takes back what was approved and not used yet.
+    pub async fn revoke_approval(&self, id: &str, by: &str, now: Timestamp) -> Result<bool, Error> {
+        let (id, by) = (id.to_owned(), by.to_owned());
+        self.database
+            .write(Effect::default(), move |connection| {
+                Ok(revoke(connection, Which::Id(&id), &format!("revoked by {by}"), storable(now))? > 0)
+            })
+            .await
+    }
+
+    /// Forgets what ended long ago. The audit log keeps it.
+    pub async fn purge(&self, now: Timestamp) -> Result<(), Error> {
+        self.database
+            .write(Effect { frees_space: true, ..Effect::default() }, move |connection| {
+                let before = now.saturating_sub(KEPT).unwrap_or(now).as_microsecond();
+                connection.execute("DELETE FROM approvals WHERE expires_at < ?1", [before])?;
+                super::tokens::purge(connection, now)
+            })
+            .await
+    }
+}
+
+fn claim(connection: &Connection, new: &NewApproval, now: Timestamp) -> Result<Claim, Error> {
+    for found in open(connection, &new.scope)? {
+        let found = found.at(now);
+        match found.state {
+            ApprovalState::Approved => {
+                if found.not_before.is_some_and(|until| now < until) {
+                    return Ok(Claim::Cooling(found));
+                }
+                set_state(connection, &found.id, ApprovalState::Spent)?;
+                audit::append(connection, &found.event("CONFIRMATION_GRANTED", Outcome::Confirmed), now)?;
+                return Ok(Claim::Granted(Approval { state: ApprovalState::Spent, ..found }));
+            }
+            ApprovalState::Pending => return Ok(Claim::Waiting(found)),
+            ApprovalState::Denied => return Ok(Claim::Denied(found)),
+            state => {
+                set_state(connection, &found.id, state)?;
+                audit::append(connection, &found.event("CONFIRMATION_EXPIRED", Outcome::Denied), now)?;
+            }
+        }
+    }
+    if let Some(retry_after_seconds) = too_many(connection, &new.scope.principal, now)? {
+        return Ok(Claim::TooMany { retry_after_seconds });
+    }
+    let asked = new.asked(now);
+    insert(connection, new, &asked)?;
+    audit::append(connection, &asked.event("CONFIRMATION_REQUIRED", Outcome::Pending), now)?;
+    Ok(Claim::Asked(asked))
+}
+
+fn too_many(connection: &Connection, principal: &str, now: Timestamp) -> Result<Option<u64>, Error> {
+    let pending: i64 = connection
+        .prepare_cached(
+            "SELECT count(*) FROM approvals WHERE principal = ?1 AND state = 'pending' AND expires_at > ?2",
+        )?
+        .query_row((principal, now.as_microsecond()), |row| row.get(0))?;
+    let since = now.saturating_sub(MINUTE).unwrap_or(now).as_microsecond();
+    let (asked, first): (i64, Option<i64>) = connection
+        .prepare_cached(
+            "SELECT count(*), min(asked_at) FROM approvals WHERE principal = ?1 AND asked_at > ?2",
+        )?
+        .query_row((principal, since), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    if asked >= ASKED_IN_A_MINUTE_MAX {
+        let waited = first.map_or(0, |first| (first - since).max(0)) / 1_000_000;
+        return Ok(Some(u64::try_from(waited).unwrap_or_default() + 1));
+    }
+    Ok((pending >= PENDING_MAX).then_some(60))
+}
+
+fn answer(
+    connection: &Connection,
+    id: &str,
+    approve: bool,
+    channel: &str,
+    by: &str,
+    now: Timestamp,
+) -> Result<Answered, Error> {
+    let Some(found) = find(connection, id)? else { return Ok(Answered::Missing) };
+    let found = found.at(now);
+    if found.state != ApprovalState::Pending {
+        return Ok(Answered::AlreadyAnswered(found));
+    }
+    let holds: i64 = connection
+        .prepare_cached("SELECT holds FROM approvals WHERE id = ?1")?
+        .query_row([id], |row| row.get(0))?;
+    let expires_at = now.saturating_add(SignedDuration::from_micros(holds)).unwrap_or(now);
+    let state = if approve { ApprovalState::Approved } else { ApprovalState::Denied };
+    connection
+        .prepare_cached(
+            "UPDATE approvals SET state = ?2, expires_at = ?3, answered_at = ?4, answered_by = ?5, channel = ?6
+             WHERE id = ?1 AND state = 'pending'",
+        )?
+        .execute((id, state.as_str(), expires_at.as_microsecond(), now.as_microsecond(), by, channel))?;
+    let answered = Approval {
+        state,
+        expires_at,
+        answered_at: Some(now),
+        answered_by: Some(by.to_owned()),
+        channel: Some(channel.to_owned()),
+        ..found
+    };
+    let (event, outcome) = match approve {
+        true => ("APPROVAL_GIVEN", Outcome::Success),
+        false => ("APPROVAL_REFUSED", Outcome::Denied),
+    };
+    audit::append(connection, &answered.event(event, outcome), now)?;
+    Ok(Answered::Done(answered))
+}
+
+/// Which approvals are taken back.
+enum Which<'a> {
+    Session(&'a str),
+    Id(&'a str),
+}
+
+fn revoke(connection: &Connection, which: Which<'_>, why: &str, now: Timestamp) -> Result<usize, Error> {
+    let (column, value) = match which {
+        Which::Session(id) => ("session_id", id),
+        Which::Id(id) => ("id", id),
+    };
+    let sql =
+        format!("SELECT {COLUMNS} FROM approvals WHERE {column} = ?1 AND state IN ('pending', 'approved')");
+    let found = all(connection.prepare_cached(&sql)?, [value], approval)?;
+    for approval in &found {
+        set_state(connection, &approval.id, ApprovalState::Revoked)?;
+        let event = approval.event("APPROVAL_REVOKED", Outcome::Denied);
+        let event = Event { reasons: vec![why.to_owned()], ..event };
+        audit::append(connection, &event, now)?;
+    }
+    Ok(found.len())
+}
+
+fn set_state(connection: &Connection, id: &str, state: ApprovalState) -> Result<(), Error> {
+    connection
+        .prepare_cached("UPDATE approvals SET state = ?2 WHERE id = ?1")?
+        .execute((id, state.as_str()))?;
+    Ok(())
+}
+
+const COLUMNS: &str = "id, kind, state, operation, adapter, session_id, principal, agent, danger, trust, reasons, \
+     message, params, asked_at, expires_at, not_before, answered_at, answered_by, channel";
+
+/// What is open for the very call, the latest first.
+fn open(connection: &Connection, scope: &Scope) -> Result<Vec<Approval>, Error> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM approvals
+         WHERE session_id = ?1 AND operation = ?2 AND params_hash = ?3 AND adapter = ?4 AND principal = ?5
+           AND state IN ('pending', 'approved', 'denied')
+         ORDER BY asked_at DESC, id DESC"
+    );
+    let Scope { operation, params_hash, adapter, session_id, principal } = scope;
+    all(connection.prepare_cached(&sql)?, (session_id, operation, params_hash, adapter, principal), approval)
+}
+
+fn find(connection: &Connection, id: &str) -> Result<Option<Approval>, Error> {
+    let sql = format!("SELECT {COLUMNS} FROM approvals WHERE id = ?1");
+    Ok(connection.prepare_cached(&sql)?.query_row([id], approval).optional()?)
+}
+
+fn insert(connection: &Connection, new: &NewApproval, asked: &Approval) -> Result<(), Error> {
+    connection
+        .prepare_cached(
+            "INSERT INTO approvals (id, kind, state, operation, params_hash, adapter, trust, session_id, principal, agent,
+                                    danger, reasons, message, params, asked_at, expires_at, holds, not_before)
+             VALUES (:id, :kind, :state, :operation, :params_hash, :adapter, :trust, :session_id, :principal, :agent,
+                     :danger, :reasons, :message, :params, :asked_at, :expires_at, :holds, :not_before)",
+        )?
+        .execute(named_params! {
+            ":id": asked.id,
+            ":kind": asked.kind.as_str(),
+            ":state": asked.state.as_str(),
+            ":operation": asked.operation,
+            ":params_hash": new.scope.params_hash,
+            ":adapter": asked.adapter,
+            ":trust": asked.trust.map(TrustLevel::as_str),
+            ":session_id": asked.session_id,
+            ":principal": asked.principal,
+            ":agent": asked.agent,
+            ":danger": asked.danger.number(),
+            ":reasons": to_json(Some(&asked.reasons))?,
+            ":message": asked.message,
+            ":params": to_json(Some(&asked.params))?,
+            ":asked_at": asked.asked_at.as_microsecond(),
+            ":expires_at": asked.expires_at.as_microsecond(),
+            ":holds": i64::try_from(new.holds.as_micros()).unwrap_or_default(),
+            ":not_before": asked.not_before.map(Timestamp::as_microsecond),
+        })?;
+    Ok(())
+}
+
+/// A word of the file as what it stands for.
+pub(super) fn word<T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>>(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<T> {
+    row.get_ref(column)?.as_str()?.parse().map_err(|cause| unreadable(column, cause))
+}
+
+pub(super) fn danger(row: &Row<'_>, column: usize) -> rusqlite::Result<DangerLevel> {
+    let number: i64 = row.get(column)?;
+    let level = usize::try_from(number).ok().and_then(|number| DangerLevel::ALL.get(number).copied());
+    level.ok_or(rusqlite::Error::IntegralValueOutOfRange(column, number))
+}
+
+fn approval(row: &Row<'_>) -> rusqlite::Result<Approval> {
+    let trust: Option<String> = row.get(9)?;
+    Ok(Approval {
+        id: row.get(0)?,
+        kind: word(row, 1)?,
+        state: word(row, 2)?,
+        operation: row.get(3)?,
+        adapter: row.get(4)?,
+        session_id: row.get(5)?,
+        principal: row.get(6)?,
+        agent: row.get(7)?,
+        danger: danger(row, 8)?,
+        trust: trust.map(|_| word(row, 9)).transpose()?,
+        reasons: json(row, 10)?.unwrap_or_default(),
+        message: row.get(11)?,
+        params: json(row, 12)?.unwrap_or_default(),
+        asked_at: time(row, 13)?,
+        expires_at: time(row, 14)?,
+        not_before: time_if_any(row, 15)?,
+        answered_at: time_if_any(row, 16)?,
+        answered_by: row.get(17)?,
+        channel: row.get(18)?,
+    })
+}
+
+impl NewApproval {
+    fn asked(&self, now: Timestamp) -> Approval {
+        let Scope { operation, adapter, session_id, principal, .. } = self.scope.clone();
+        let after = |duration: SignedDuration| now.saturating_add(duration).map(storable).unwrap_or(now);
+        Approval {
+            id: self.id.clone(),
+            kind: self.kind,
+            state: ApprovalState::Pending,
+            operation,
+            adapter,
+            session_id,
+            principal,
+            agent: self.agent.clone(),
+            danger: self.danger,
+            trust: self.trust,
+            reasons: self.reasons.clone(),
+            message: self.message.clone(),
+            params: self.params.clone(),
+            asked_at: now,
+            expires_at: after(self.waits),
+            not_before: self.cooldown.map(after),
+            answered_at: None,
+            answered_by: None,
+            channel: None,
+        }
+    }
+}
+
+impl Approval {
+    /// The same with the state that the time has brought.
+    fn at(self, now: Timestamp) -> Self {
+        let open =
+            matches!(self.state, ApprovalState::Pending | ApprovalState::Approved | ApprovalState::Denied);
+        match open && now >= self.expires_at {
+            true => Self { state: ApprovalState::Expired, ..self },
+            false => self,
+        }
+    }
+
+    /// What the audit log says of it.
+    fn event(&self, event: &str, outcome: Outcome) -> Event {
+        Event {
+            outcome: Some(outcome),
+            session_id: Some(self.session_id.clone()),
+            principal: Some(self.principal.clone()),
+            agent: self.agent.clone(),
+            operation: Some(self.operation.clone()),
+            adapter_name: Some(self.adapter.clone()),
+            adapter_trust: self.trust,
+            danger_level: Some(self.danger),
+            reasons: self.reasons.clone(),
+            params: Some(self.params.clone()),
+            approval_id: Some(self.id.clone()),
+            channel: self.channel.clone(),
+            detail: self.answered_by.as_ref().map(|by| json!({"answered_by": by})),
+            ..Event::new(event)
+        }
+    }
+}
