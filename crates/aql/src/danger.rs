@@ -55,11 +55,99 @@ impl FromStr for DangerLevel {
     }
 }
 
-/// What an operation's author says of its danger. Absent means the category's default.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// What is said of an operation's danger. Where nothing is, the level is its category's.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Danger {
     pub level: DangerLevel,
+    /// Whether somebody said the level. One that was only worked out may be raised by a name.
+    pub explicit: bool,
     pub reasons: Vec<String>,
+    /// What a person is asked, parameters standing in braces.
+    pub confirmation_message: Option<String>,
+    /// How long after it was agreed to a call has to wait.
+    pub cooldown_seconds: Option<u32>,
+    /// Whether whoever agrees has to show once more who they are.
+    pub requires_reauth: bool,
+    /// What else is written into the audit log.
+    pub audit_context: Vec<String>,
+}
+
+/// No cooldown is longer than a day.
+pub const COOLDOWN_SECONDS_MAX: u32 = 86_400;
+
+/// What an operator or an adapter file says of an operation's danger beside its level. What is left empty changes nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Words {
+    pub reasons: Vec<String>,
+    pub confirmation_message: Option<String>,
+    pub cooldown_seconds: Option<u32>,
+    pub requires_reauth: Option<bool>,
+    pub audit_context: Vec<String>,
+}
+
+impl Words {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// These words, and where they say nothing those of another.
+    #[must_use]
+    pub fn or(mut self, other: &Self) -> Self {
+        if self.reasons.is_empty() {
+            self.reasons.clone_from(&other.reasons);
+        }
+        if self.audit_context.is_empty() {
+            self.audit_context.clone_from(&other.audit_context);
+        }
+        self.confirmation_message = self.confirmation_message.or_else(|| other.confirmation_message.clone());
+        self.cooldown_seconds = self.cooldown_seconds.or(other.cooldown_seconds);
+        self.requires_reauth = self.requires_reauth.or(other.requires_reauth);
+        self
+    }
+}
+
+impl Danger {
+    /// A level that was worked out, with nothing said about it.
+    #[must_use]
+    pub fn worked_out(level: DangerLevel, reasons: Vec<String>) -> Self {
+        Self {
+            level,
+            explicit: false,
+            reasons,
+            confirmation_message: None,
+            cooldown_seconds: None,
+            requires_reauth: false,
+            audit_context: Vec::new(),
+        }
+    }
+
+    /// A level that somebody said.
+    #[must_use]
+    pub fn said(level: DangerLevel, reasons: Vec<String>) -> Self {
+        Self { explicit: true, ..Self::worked_out(level, reasons) }
+    }
+
+    /// Takes in what somebody says. Reasons of theirs replace those that were only found.
+    pub fn follow(&mut self, words: &Words) {
+        if !words.reasons.is_empty() {
+            self.reasons.clone_from(&words.reasons);
+        }
+        if words.confirmation_message.is_some() {
+            self.confirmation_message.clone_from(&words.confirmation_message);
+        }
+        self.cooldown_seconds = words.cooldown_seconds.or(self.cooldown_seconds);
+        self.requires_reauth = words.requires_reauth.unwrap_or(self.requires_reauth);
+        self.audit_context.extend(words.audit_context.iter().cloned());
+    }
+
+    /// Raises the level, telling why, unless it is that high already.
+    pub fn raise(&mut self, level: DangerLevel, why: String) {
+        if self.level < level {
+            self.level = level;
+            self.reasons.push(why);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -272,7 +272,17 @@ impl Operation {
     #[must_use]
     pub fn danger(mut self, level: DangerLevel, reasons: &[&str]) -> Self {
         let reasons = reasons.iter().map(|&reason| reason.to_owned()).collect();
-        self.danger = Some(Danger { level, reasons });
+        self.danger = Some(Danger::said(level, reasons));
+        self
+    }
+
+    /// What a person is asked before a call, parameters standing in braces.
+    #[must_use]
+    pub fn confirmation_message(mut self, message: &str) -> Self {
+        match &mut self.danger {
+            Some(danger) => danger.confirmation_message = Some(message.to_owned()),
+            None => self.faults.push("a confirmation message needs a danger level before it".to_owned()),
+        }
         self
     }
 

@@ -17,8 +17,9 @@ use crate::{
     config::Checked,
     executions::Executions,
     pipeline::Gateway,
+    safety::Safety,
     serve::http::{Credential, Guard, Options},
-    store::{self, EntityStore, ExecutionStore},
+    store::{self, EntityStore, ExecutionStore, SafetyStore},
 };
 
 /// What the server calls itself to agents.
@@ -40,6 +41,7 @@ pub enum Error {
 pub struct App {
     pub gateway: Arc<Gateway>,
     stores: Option<(EntityStore, Executions)>,
+    safety: Arc<Safety>,
     upstreams: Arc<Upstreams>,
 }
 
@@ -96,8 +98,10 @@ pub fn lists(config: &Checked) -> (Vec<List>, Own, Builder) {
 pub fn open(config: &Checked) -> Result<App, Error> {
     let mut operations = Operations::new();
     let mut stores = None;
+    let options = store::Options { max_database_bytes: config.store.max_database_bytes };
+    let kept = SafetyStore::open(&config.store.data, options)?;
+    let safety = Safety::new(kept, config.confirmation.clone(), jiff::Timestamp::now);
     if config.entities.enabled {
-        let options = store::Options { max_database_bytes: config.store.max_database_bytes };
         let opened = EntityStore::open(&config.store.data, options, &config.entities.index)?;
         let kept = ExecutionStore::open(&config.store.data, options)?;
         let running = Executions::new(kept, config.executions, jiff::Timestamp::now);
@@ -110,10 +114,11 @@ pub fn open(config: &Checked) -> Result<App, Error> {
     let key = CursorKey::new(&store::secret(&config.store.data, CURSOR_KEY_FILE)?);
     let gateway =
         Gateway::new(surface, jiff::Timestamp::now).with_cursor_key(key).with_page_bytes(config.page_bytes);
-    let gateway = gateway.with_upstreams(Arc::clone(&upstreams));
+    let gateway = gateway.with_upstreams(Arc::clone(&upstreams)).with_safety(Arc::clone(&safety));
     let gateway = Arc::new(if upstreams.are_known() { gateway } else { gateway.unsettled() });
     upstreams.tend(&gateway);
-    Ok(App { gateway, stores, upstreams })
+    safety.tend();
+    Ok(App { gateway, stores, safety, upstreams })
 }
 
 impl App {
@@ -125,6 +130,7 @@ impl App {
             executions.close().await;
             entities.close().await;
         }
+        self.safety.close().await;
     }
 }
 

@@ -1,23 +1,35 @@
 //! The gate: the only place that makes a [`Permitted`], and so the only way to an operation's handler.
 //!
-//! For now it holds the operator's static rules and the limit of calls; whatever decides later decides here.
+//! What is decided comes from [`aql::policy`]; this is where its facts are brought together, where a person is waited
+//! for, and where a decision is written down before it is acted upon.
+
+use std::sync::Arc;
 
 use aql::{
-    error::Error,
+    confirm::Scope,
+    error::{Code, Error},
     operation::{Operation, OperationId},
-    policy::{Blocks, Decision, Facts, Reason},
+    policy::{Blocks, Decision, Facts, Reason, Standing},
     registry::{Registry, Routed, ValidRequest},
+    response::Questions,
     warning::Warning,
 };
 use serde_json::{Map, Value};
-use std::sync::Arc;
 
-use crate::{pipeline::Clock, rates::Rates, session::Session};
+use crate::{
+    client::Caller,
+    pipeline::Clock,
+    rates::Rates,
+    safety::{Asking, Confirmed, Safety},
+    session::Session,
+};
 
-/// A valid request that may run. Its fields are private and [`pass`] alone builds it.
+/// A valid request that may run. Its fields are private and [`Gate::pass`] alone builds it.
 #[derive(Debug)]
 pub struct Permitted {
     request: ValidRequest,
+    /// What a person agreed to, where one was asked.
+    confirmed: Option<Box<Scope>>,
 }
 
 impl Permitted {
@@ -57,47 +69,124 @@ impl Permitted {
     pub fn take_warnings(&mut self) -> Vec<Warning> {
         self.request.take_warnings()
     }
-}
 
-/// Turns a call away whose caller has no right to the operation or has made too many calls, before its parameters are
-/// looked at: they are not told either.
-pub(crate) fn admit(routed: &Routed, session: &Session, rates: &Rates, clock: Clock) -> Result<(), Error> {
-    if let Some(reason) = routed.standing().denied() {
-        return Err(denied(routed.operation().name().as_str(), reason, session));
-    }
-    match routed.registry().calls_per_minute() {
-        Some(per_minute) => rates.admit(session.principal(), per_minute, clock()),
-        None => Ok(()),
+    /// What a person agreed to for this call.
+    pub(crate) fn take_confirmed(&mut self) -> Option<Box<Scope>> {
+        self.confirmed.take()
     }
 }
 
-/// Decides whether a call runs.
-pub fn pass(request: ValidRequest, session: &Session) -> Result<Permitted, Error> {
-    let operation = request.operation();
-    let facts = Facts {
-        params: request.params(),
-        principal: session.principal(),
-        dry_run: operation.is_dry_run(request.params()),
-        blocks: Blocks::none(),
-        executing: &[],
-    };
-    match request.registry().decide(request.id(), &facts) {
-        // What waits for a person is not held back here yet.
-        Decision::Allow | Decision::Confirm(_) => Ok(Permitted { request }),
-        Decision::Deny(reason) => Err(denied(operation.name().as_str(), &reason, session)),
+/// What comes of a call at the gate.
+pub(crate) enum Passed {
+    Permitted(Permitted),
+    /// Its client's user is asked first.
+    Asks(Box<Questions>),
+}
+
+/// The gate as one call meets it.
+pub(crate) struct Gate<'a> {
+    pub(crate) safety: Option<&'a Arc<Safety>>,
+    pub(crate) rates: &'a Rates,
+    pub(crate) clock: Clock,
+    pub(crate) session: &'a Arc<Session>,
+    pub(crate) caller: &'a Caller,
+    /// Whether the call may be held while a person is asked.
+    pub(crate) may_wait: bool,
+}
+
+impl Gate<'_> {
+    /// Turns a call away whose caller has no right to the operation or has made too many calls, before its parameters
+    /// are looked at: they are not told either.
+    pub(crate) async fn admit(&self, routed: &Routed) -> Result<(), Error> {
+        if let Some(reason) = routed.standing().denied() {
+            return Err(self.denied(routed.registry(), routed.operation(), None, reason).await);
+        }
+        match routed.registry().calls_per_minute() {
+            Some(per_minute) => self.rates.admit(self.session.principal(), per_minute, (self.clock)()),
+            None => Ok(()),
+        }
+    }
+
+    /// Decides whether a call runs, and waits for the person who has to say so.
+    pub(crate) async fn pass(&self, mut request: ValidRequest) -> Result<Passed, Error> {
+        let operation = request.operation();
+        let dry_run = operation.is_dry_run(request.params());
+        let facts = Facts {
+            params: request.params(),
+            principal: self.session.principal(),
+            dry_run,
+            blocks: Blocks::none(),
+            executing: &[],
+        };
+        match request.registry().decide(request.id(), &facts) {
+            Decision::Allow => {
+                if let Some(safety) = self.safety.filter(|_| !dry_run) {
+                    safety.allowed(request.registry(), operation, request.params(), self.session).await?;
+                }
+                Ok(Passed::Permitted(Permitted { request, confirmed: None }))
+            }
+            Decision::Confirm(reasons) => {
+                let Some(safety) = self.safety else {
+                    return Err(Error::permission_denied(
+                        operation.name().as_str(),
+                        "it needs a person's approval, and this server has no place to keep one",
+                    ));
+                };
+                let asking = Asking {
+                    session: self.session,
+                    caller: self.caller,
+                    may_wait: self.may_wait,
+                    agent: None,
+                };
+                match safety.confirm(&mut request, reasons, &asking).await? {
+                    Confirmed::Yes(scope) => {
+                        Ok(Passed::Permitted(Permitted { request, confirmed: Some(Box::new(scope)) }))
+                    }
+                    Confirmed::Ask(questions) => Ok(Passed::Asks(questions)),
+                }
+            }
+            Decision::Deny(reason) => {
+                let (registry, params) = (request.registry(), Some(request.params()));
+                Err(self.denied(registry, operation, params, &reason).await)
+            }
+        }
+    }
+
+    async fn denied(
+        &self,
+        registry: &Registry,
+        operation: &Operation,
+        params: Option<&Map<String, Value>>,
+        reason: &Reason,
+    ) -> Error {
+        let name = operation.name().as_str();
+        told(name, reason, self.session);
+        if let Some(safety) = self.safety {
+            safety.denied(registry, operation, params, reason, self.session).await;
+        }
+        reason.error(name)
     }
 }
 
 /// Whether an execution of the operation may be started again, which is no call of it.
 pub(crate) fn may_start(registry: &Registry, operation: &str, session: &Session) -> Result<(), Error> {
     let standing = registry.id(operation).map(|id| registry.standing(id));
-    match standing.map_or(Some(&Reason::Undecided), |standing| standing.denied()) {
-        Some(reason) => Err(denied(operation, reason, session)),
-        None => Ok(()),
+    match standing.unwrap_or(&Standing::Deny(Reason::Undecided)) {
+        Standing::Allow => Ok(()),
+        Standing::Deny(reason) => {
+            told(operation, reason, session);
+            Err(reason.error(operation))
+        }
+        Standing::Confirm | Standing::Depends => {
+            let message = "This operation requires confirmation";
+            Err(Error::new(Code::ConfirmationRequired, message)
+                .with_operation(operation)
+                .hint("Call the operation itself again, so that somebody can be asked."))
+        }
     }
 }
 
-fn denied(operation: &str, reason: &Reason, session: &Session) -> Error {
+fn told(operation: &str, reason: &Reason, session: &Session) {
     tracing::info!(
         target: "audit",
         event = "denied",
@@ -106,5 +195,4 @@ fn denied(operation: &str, reason: &Reason, session: &Session) -> Error {
         operation,
         reason = %reason,
     );
-    reason.error(operation)
 }

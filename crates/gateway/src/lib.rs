@@ -24,6 +24,7 @@ pub mod pipeline;
 pub mod progress;
 mod random;
 mod rates;
+pub mod safety;
 pub mod serve;
 pub mod session;
 mod shape;

@@ -25,9 +25,10 @@ use crate::{
     adapters::upstream::Upstreams,
     client::Caller,
     dispatch::{self, Context, Surface},
-    gate::{self, Permitted},
+    gate::{Gate, Passed, Permitted},
     random,
     rates::Rates,
+    safety::{self, Safety},
     session::Session,
     shape::Shaping,
 };
@@ -47,6 +48,8 @@ pub struct Gateway {
     settled: watch::Sender<bool>,
     /// The servers behind us, where there are any.
     upstreams: Option<Arc<Upstreams>>,
+    /// Who is asked before a dangerous call. Without it nothing that needs a person runs.
+    safety: Option<Arc<Safety>>,
 }
 
 /// How long a question waits for servers that are asked for the first time what they offer.
@@ -69,7 +72,20 @@ impl Gateway {
             page_bytes: PAGE_BYTES_DEFAULT,
             settled: watch::Sender::new(true),
             upstreams: None,
+            safety: None,
         }
+    }
+
+    /// Says what lets dangerous calls through.
+    #[must_use]
+    pub fn with_safety(mut self, safety: Arc<Safety>) -> Self {
+        self.safety = Some(safety);
+        self
+    }
+
+    #[must_use]
+    pub fn safety(&self) -> Option<&Arc<Safety>> {
+        self.safety.as_ref()
     }
 
     /// Says which servers there are to ask for what is no operation.
@@ -245,8 +261,19 @@ impl Flow<'_> {
 
     async fn steps(&self, call: Call) -> Result<Answer, Error> {
         let routed = self.surface.registry.routed(self.endpoint, call)?;
-        gate::admit(&routed, self.session, &self.gateway.rates, self.gateway.clock)?;
-        let permitted = gate::pass(routed.validate()?, self.session)?;
+        let gate = Gate {
+            safety: self.gateway.safety.as_ref(),
+            rates: &self.gateway.rates,
+            clock: self.gateway.clock,
+            session: self.session,
+            caller: &self.caller,
+            may_wait: self.part_of == PartOf::Nothing,
+        };
+        gate.admit(&routed).await?;
+        let permitted = match gate.pass(routed.validate()?).await? {
+            Passed::Permitted(permitted) => permitted,
+            Passed::Asks(questions) => return Ok(Answer::asks(questions.requests, questions.state)),
+        };
         if permitted.operation().name().as_str() == INTROSPECT {
             let answer = introspect::answer(permitted.registry(), permitted.params(), self.session.id())?;
             return match answer.oversize(permitted.registry().limits()) {
@@ -271,10 +298,19 @@ impl Flow<'_> {
             None => {
                 let (gateway, session) = (Arc::clone(self.gateway), Arc::clone(self.session));
                 let Caller { progress, client, resumed } = self.caller.clone();
+                // An answer to a question of ours is none to the operation's.
+                let state = resumed.as_ref().and_then(|resumed| resumed.state.as_deref());
+                let resumed = if state.is_some_and(safety::is_ours) { None } else { resumed };
+                let confirmed = permitted.take_confirmed();
                 let (query, may_wait) = (shaping.query(), self.part_of != PartOf::Execution);
                 let context = Context { gateway, session, now, progress, client, resumed, query, may_wait };
                 let outcome = dispatch::run(self.surface, permitted, context).await?;
                 if let Some(questions) = outcome.questions {
+                    if let (Some(safety), Some(scope), Some(state)) =
+                        (&self.gateway.safety, confirmed, &questions.state)
+                    {
+                        safety.let_resume(*scope, state);
+                    }
                     return Ok(Answer::asks(questions.requests, questions.state));
                 }
                 warnings.extend(outcome.warnings);

@@ -26,4 +26,11 @@ impl Rates {
             None => windows.entry(principal.to_owned()).or_insert(Window::new(now)).admit(per_minute, now),
         }
     }
+
+    /// The refusal that a principal would get, if it has used up its minute. Counts nothing.
+    pub(crate) fn is_exhausted(&self, principal: &str, per_minute: u32, now: Timestamp) -> Option<Error> {
+        let windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut window = *windows.get(principal)?;
+        window.admit(per_minute, now).err()
+    }
 }

@@ -74,10 +74,13 @@ pub(super) fn operation(
     let mut definition = define::Operation::new(category, &name, &description);
     definition.server = Some(options.server.to_owned());
     definition.prefix = options.prefix.to_owned();
-    definition.danger = Some(Danger {
-        level: judged.judgement.danger,
-        reasons: judged.judgement.evidence.iter().map(|evidence| evidence.says.clone()).collect(),
-    });
+    let found = judged.judgement.evidence.iter().map(|evidence| evidence.says.clone()).collect();
+    let mut danger = Danger::worked_out(judged.judgement.danger, found);
+    danger.explicit = judged.judgement.danger_from == classify::Provenance::ManualOverride;
+    if let Some(given) = options.overrides.of(&tool.name, &judged.name) {
+        danger.follow(&given.words);
+    }
+    definition.danger = Some(danger);
     let (within, beside): (Vec<&Param>, Vec<&Param>) = params.iter().partition(|param| param.inside_input);
     definition.params = beside.into_iter().map(|param| param.definition.clone()).collect();
     if category == Category::Update {

@@ -61,7 +61,7 @@ struct Draft {
     changes: bool,
 }
 
-pub(super) fn judge(facts: &Facts<'_>, given: Override) -> Judgement {
+pub(super) fn judge(facts: &Facts<'_>, given: &Override) -> Judgement {
     let mut draft = by_verbs(facts);
     draft.by_choices(facts);
     draft.by_emptiness();
@@ -81,7 +81,7 @@ pub(super) fn judge(facts: &Facts<'_>, given: Override) -> Judgement {
     if draft.percent < SURE_PERCENT_MIN && draft.reasons.is_empty() {
         draft.reasons.push("the evidence is thin".to_owned());
     }
-    if given != Override::default() {
+    if *given != Override::default() {
         draft.apply(given);
         if given.category.is_some() {
             category_from = Provenance::ManualOverride;
@@ -382,7 +382,7 @@ impl Draft {
     }
 
     /// What the operator says settles it. A category alone brings its own danger where the old one cannot be.
-    fn apply(&mut self, given: Override) {
+    fn apply(&mut self, given: &Override) {
         if let Some(category) = given.category {
             self.note("override", format!("the operator says {category}"));
             self.category = category;

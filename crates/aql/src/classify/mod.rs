@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     category::Category,
-    danger::DangerLevel,
+    danger::{DangerLevel, Words},
     listed::{Annotations, ListedTool},
 };
 
@@ -41,15 +41,25 @@ pub enum Trust {
 }
 
 /// What the operator says of one tool or operation, which nothing else can change.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Override {
     pub category: Option<Category>,
     pub danger: Option<DangerLevel>,
+    /// What else is said of its danger; no judgement depends on it.
+    pub words: Words,
 }
 
 /// Overrides by the name of a tool, or of an operation that one was split into.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overrides(pub BTreeMap<String, Override>);
+
+impl Overrides {
+    /// What is said of an operation that a tool became: its own entry, else the tool's.
+    #[must_use]
+    pub fn of(&self, tool: &str, operation: &str) -> Option<&Override> {
+        self.0.get(operation).or_else(|| self.0.get(tool))
+    }
+}
 
 /// Where a field comes from: the four classes of discovery bundles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -155,11 +165,11 @@ pub(crate) fn classify_of(
         annotations: &tool.annotations,
         trust,
     };
-    let of_tool = overrides.0.get(&tool.name).copied().unwrap_or_default();
-    if let Some(operations) = split::operations(&facts, of_tool, overrides) {
+    let of_tool = overrides.0.get(&tool.name).cloned().unwrap_or_default();
+    if let Some(operations) = split::operations(&facts, &of_tool, overrides) {
         return Classified { judgement: split::whole(&operations), operations };
     }
-    let judgement = judge::judge(&facts, of_tool);
+    let judgement = judge::judge(&facts, &of_tool);
     let name = split::snake_case(&tool.name);
     let name_from = if name == tool.name {
         Provenance::DirectSourceMetadata

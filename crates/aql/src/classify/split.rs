@@ -17,7 +17,7 @@ const VALUES_MAX: usize = 64;
 /// The operations of a tool that mixes reads and writes, or none where it does not.
 pub(super) fn operations(
     facts: &Facts<'_>,
-    of_tool: Override,
+    of_tool: &Override,
     overrides: &Overrides,
 ) -> Option<Vec<Operation>> {
     let chooser = parameters::chooser(facts.schema).filter(|chooser| chooser.required)?;
@@ -35,7 +35,7 @@ pub(super) fn operations(
             name = format!("{wanted}_{number}");
             number += 1;
         }
-        let given = overrides.0.get(&name).copied().unwrap_or(of_tool);
+        let given = overrides.0.get(&name).unwrap_or(of_tool);
         let judgement = of_value(facts, value, given);
         operations.push(Operation {
             name,
@@ -49,7 +49,7 @@ pub(super) fn operations(
 
 /// One value, judged as if it were a tool of that name. Description and parameters speak of all values together, so
 /// they say nothing about this one; nor does a server's word that the tool as a whole does not only read.
-fn of_value(facts: &Facts<'_>, value: &str, given: Override) -> Judgement {
+fn of_value(facts: &Facts<'_>, value: &str, given: &Override) -> Judgement {
     let schema = Map::new();
     let annotations = Annotations {
         read_only_hint: facts.annotations.read_only_hint.filter(|only_reads| *only_reads),

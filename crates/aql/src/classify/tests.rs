@@ -123,7 +123,11 @@ fn annotations_raise_and_only_trust_lowers() {
 #[test]
 fn an_override_beats_everything_and_is_told() {
     let given = |category, danger| {
-        Overrides([("force_sync".to_owned(), Override { category, danger })].into_iter().collect())
+        Overrides(
+            [("force_sync".to_owned(), Override { category, danger, ..Override::default() })]
+                .into_iter()
+                .collect(),
+        )
     };
     let tool = tool(json!({"name": "force_sync", "annotations": {"destructiveHint": true}}));
     let found = classify(&tool, Trust::Claimed, &given(None, Some(Safe))).judgement;

@@ -1,7 +1,9 @@
 //! Confirmation: what a person's consent covers, how long it holds, and whether what is presented is it.
 
 mod scope;
+mod shown;
 mod token;
 
 pub use scope::{NOT_BOUND, Scope, params_hash};
+pub use shown::shown;
 pub use token::{Lifetimes, Refused, Token, TokenKind, redeem};

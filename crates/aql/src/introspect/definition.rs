@@ -27,12 +27,12 @@ pub fn definition() -> Operation {
             Param::new(
                 "query",
                 "string",
-                "Which list to read; 'danger' tells danger levels and their reasons",
+                "Which list to read; 'danger' tells danger levels and their reasons, 'adapter_info' whom to trust how far",
             )
             .required()
-            .allowed(&["operations", "types", "danger"]),
+            .allowed(&["operations", "types", "danger", "adapter_info"]),
         )
-        .param(Param::new("name", "string", "Specific operation or type name for detailed info"))
+        .param(Param::new("name", "string", "Specific operation, type or server name for detailed info"))
         .param(Param::new(
             "search",
             "string",

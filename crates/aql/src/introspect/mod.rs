@@ -3,6 +3,7 @@
 //! Every answer to the two standard queries is valid against the specification's closed schemas, whatever it is
 //! narrowed by: `fields` empties or drops what may be missing there, and a page's `pageInfo` stands in `_protocol`.
 
+mod adapter;
 mod definition;
 mod hit;
 mod page;
@@ -13,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value, json};
 
 use self::view::Detail;
-pub use self::{definition::definition, hit::of_tool};
+pub use self::{adapter::AdapterInfo, definition::definition, hit::of_tool};
 use crate::{
     category::Category,
     error::{Code, Error},
@@ -93,6 +94,7 @@ pub fn answer(registry: &Registry, params: &Map<String, Value>, session: &str) -
         }
         ("types", None) => Ok(Answer::from_data_text(&registry.introspection.types)),
         ("danger", name) => danger(registry, name),
+        ("adapter_info", name) => adapter::answer(registry, name),
         (other, _) => Err(Error::new(Code::Introspection, format!("The query '{other}' has no answer"))),
     }
 }
@@ -184,12 +186,22 @@ impl<'a> Filter<'a> {
 fn danger(registry: &Registry, name: Option<&str>) -> Result<Answer, Error> {
     let entry = |operation: &Operation| {
         let danger = operation.danger();
-        json!({
+        let mut entry = json!({
             "name": operation.name(),
             "level": danger.level,
             "number": danger.level.number(),
             "reasons": danger.reasons,
-        })
+        });
+        if let Value::Object(entry) = &mut entry {
+            let message = danger.confirmation_message.as_deref();
+            entry.extend(message.map(|text| ("confirmation_message".to_owned(), text.into())));
+            let cooldown = danger.cooldown_seconds;
+            entry.extend(cooldown.map(|seconds| ("cooldown_seconds".to_owned(), seconds.into())));
+            if danger.requires_reauth {
+                entry.insert("requires_reauth".to_owned(), true.into());
+            }
+        }
+        entry
     };
     let data = match name {
         Some(name) => {

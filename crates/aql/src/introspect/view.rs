@@ -74,7 +74,7 @@ pub(super) fn protocol(registry: &Registry) -> String {
             "pagination": any(pages),
             "relationship_queries": any(|operation| operation.relationships().is_some()),
             "warnings": true,
-            "confirmation": false,
+            "confirmation": registry.policy.tokens,
             "dangerous_operations": true,
             "execution_safety_loop": registry.safety_loop(),
         },

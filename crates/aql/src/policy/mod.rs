@@ -10,6 +10,7 @@ pub mod explain;
 pub mod facts;
 pub mod hint;
 pub mod matrix;
+mod message;
 pub mod minimums;
 mod reason;
 pub mod rule;
@@ -20,6 +21,7 @@ pub use self::{
     explain::Explanation,
     facts::{Block, Blocks, Executing, Facts},
     matrix::{Behaviour, Matrix},
+    message::message,
     minimums::Minimums,
     reason::Reason,
     rule::{Rule, Then},
@@ -40,6 +42,8 @@ pub struct Policy {
     /// Whether anybody is asked because of an operation's level. Switched off, destructive operations run at once; what
     /// is denied stays denied, and rules that ask still do.
     pub gating: bool,
+    /// Whether callers who are asked get a token to call again with, so that operations take one.
+    pub tokens: bool,
     pub matrix: Matrix,
     pub want_of_trust: WantOfTrust,
     /// Where given, an operation's server must be trusted this far whatever else is said.

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::{Problems, Registry, check};
 use crate::{
     autonomy, define,
+    define,
+    introspect::AdapterInfo,
     limits::Limits,
     name::ToolPrefix,
     policy::Policy,
@@ -41,6 +43,8 @@ pub struct Builder {
     pub(super) operations: Vec<define::Operation>,
     pub(super) types: Vec<define::Type>,
     pub(super) pinned: Vec<String>,
+    pub(super) version: String,
+    pub(super) servers: Vec<AdapterInfo>,
 }
 
 impl Builder {
@@ -59,6 +63,8 @@ impl Builder {
             operations: Vec::new(),
             types: Vec::new(),
             pinned: Vec::new(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            servers: Vec::new(),
         }
     }
 
@@ -140,6 +146,20 @@ impl Builder {
     #[must_use]
     pub fn pinned(mut self, names: Vec<String>) -> Self {
         self.pinned = names;
+        self
+    }
+
+    /// The adapter's own version, as introspection tells it. Left out, it is this program's.
+    #[must_use]
+    pub fn version(mut self, version: &str) -> Self {
+        version.clone_into(&mut self.version);
+        self
+    }
+
+    /// What is told of the servers behind the adapter.
+    #[must_use]
+    pub fn servers(mut self, servers: impl IntoIterator<Item = AdapterInfo>) -> Self {
+        self.servers.extend(servers);
         self
     }
 

@@ -5,11 +5,12 @@ use std::{collections::HashMap, fmt, sync::Arc};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Builder, RESERVED, Registry,
+    Builder, INTROSPECT, RESERVED, Registry,
     param::{self, Declared},
 };
 use crate::{
     category::Category,
+    classify::patterns,
     danger::{Danger, DangerLevel},
     define::{self, Queried},
     execution::Lifecycle,
@@ -18,8 +19,8 @@ use crate::{
     name::OperationName,
     operation::{Operation, OperationId, Returns},
     param::Param,
-    policy::{condition::Fault, table::Table},
-    profile::Profile,
+    policy::{Policy, Standing, condition::Fault, table::Table},
+    profile::{Profile, matches_pattern},
     query::{self, CursorKey, Query},
     shared, tools,
     trust::TrustLevel,
@@ -99,7 +100,13 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
             report.add(&subject, "name", "is reserved by the protocol; choose another");
             continue;
         }
-        let context = Context { profile: &builder.profile, declared: &declared, types: &types, subject };
+        let context = Context {
+            profile: &builder.profile,
+            policy: &builder.policy,
+            declared: &declared,
+            types: &types,
+            subject,
+        };
         let Some(operation) = context.operation(definition, &mut report) else { continue };
         let id = OperationId(operations.len());
         if by_name.insert(operation.name.clone(), id).is_some() {
@@ -124,6 +131,17 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
         };
         Problems(faults.into_iter().map(problem).collect())
     })?;
+    if builder.policy.tokens {
+        let token =
+            param::freeze(&shared::confirmation_token(), &declared, "confirmation", true, &mut report);
+        for (place, operation) in operations.iter_mut().enumerate() {
+            let asks = matches!(table.standing(OperationId(place)), Standing::Confirm | Standing::Depends);
+            if asks && !operation.params.iter().any(|param| param.name == shared::CONFIRMATION_TOKEN) {
+                operation.params.extend(token.clone());
+                operation.signature = signature(operation);
+            }
+        }
+    }
     let mut registry = Registry {
         adapter: builder.adapter,
         mode: builder.mode,
@@ -143,6 +161,8 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
         by_name,
         types,
         pinned: builder.pinned,
+        version: builder.version,
+        servers: builder.servers,
         tools: Vec::new(),
         introspection: introspect::Prepared::default(),
     };
@@ -153,6 +173,7 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
 
 struct Context<'a> {
     profile: &'a Profile,
+    policy: &'a Policy,
     declared: &'a Declared<'a>,
     types: &'a Types,
     subject: String,
@@ -181,10 +202,10 @@ impl Context<'_> {
         }
         let (Ok(name), Some(category)) = (name, category) else { return None };
         let family = self.family(&given, &name, category, report)?;
-        let danger = danger(&given, category);
+        let danger = danger(&given, category, self.policy);
         let danger_declared = given.dangerous || given.danger.is_some();
         let queried = given.queried.as_ref().map(|queried| without_own(queried, &given.params));
-        let params = self.params(&given, queried.as_ref(), category, &danger, report);
+        let params = self.params(&given, queried.as_ref(), category, report);
         let returns = self.returns(&given, report)?;
         let mut selection = given.selection.as_ref().and_then(|selection| self.selection(selection, report));
         // An operation's own `fields` is not ours to read, unless it says what can be selected.
@@ -253,7 +274,6 @@ impl Context<'_> {
         given: &define::Operation,
         queried: Option<&Queried>,
         category: Category,
-        danger: &Danger,
         report: &mut Report,
     ) -> Vec<Param> {
         let mut all = given.params.clone();
@@ -261,9 +281,6 @@ impl Context<'_> {
         all.extend(queried.map(controls).unwrap_or_default());
         if (given.selection.is_some() || queried.is_some()) && !has(&all, shared::FIELDS) {
             all.push(shared::fields());
-        }
-        if danger.level >= DangerLevel::Destructive && !has(&all, shared::CONFIRMATION_TOKEN) {
-            all.push(shared::confirmation_token());
         }
         if category == Category::Update && !has(&all, shared::INPUT) {
             report.add(&self.subject, "params.input", "is missing: an UPDATE takes its changes in 'input'");
@@ -451,13 +468,27 @@ fn controls(queried: &Queried) -> Vec<define::Param> {
     }
 }
 
-fn danger(given: &define::Operation, category: Category) -> Danger {
-    let mut danger = given
-        .danger
-        .clone()
-        .unwrap_or_else(|| Danger { level: category.default_danger(), reasons: Vec::new() });
+/// What is said of an operation's danger, else its category's level. A name that is dangerous by itself raises a level
+/// that nobody said; a READ is what it is called.
+fn danger(given: &define::Operation, category: Category, policy: &Policy) -> Danger {
+    let mut danger = given.danger.clone().unwrap_or_else(|| {
+        let mut danger = Danger::worked_out(category.default_danger(), Vec::new());
+        if let Some((level, pattern)) = patterns::level(&given.name, None).filter(|_| category.is_mutating())
+        {
+            danger.raise(level, format!("the name fits '{pattern}', so {level}"));
+        }
+        danger
+    });
     if given.dangerous {
         danger.level = danger.level.max(DangerLevel::Dangerous);
+    }
+    if !danger.explicit && given.name != INTROSPECT {
+        let bare = given.name.strip_prefix(&given.prefix).unwrap_or_default();
+        for (pattern, level) in &policy.danger_patterns {
+            if matches_pattern(pattern, &given.name) || matches_pattern(pattern, bare) {
+                danger.raise(*level, format!("the name fits the operator's pattern '{pattern}', so {level}"));
+            }
+        }
     }
     danger
 }

@@ -22,7 +22,7 @@ use crate::{
     limits::Limits,
     name::{OperationName, ToolPrefix},
     operation::{Operation, OperationId},
-    policy::{Decision, Facts, Policy, Standing, table::Table},
+    policy::{self, Decision, Facts, Policy, Standing, table::Table},
     profile::{Family, Mode, Profile},
     request::{self, Call},
     tools::Tool,
@@ -70,6 +70,8 @@ pub struct Registry {
     pub(crate) by_name: HashMap<OperationName, OperationId>,
     pub(crate) types: Types,
     pub(crate) pinned: Vec<String>,
+    pub(crate) version: String,
+    pub(crate) servers: Vec<introspect::AdapterInfo>,
     pub(crate) tools: Vec<Tool>,
     pub(crate) introspection: introspect::Prepared,
 }
@@ -214,6 +216,12 @@ impl Registry {
     #[must_use]
     pub fn decide(&self, id: OperationId, facts: &Facts<'_>) -> Decision {
         self.table.decide(id, facts)
+    }
+
+    /// What a person is asked before a call with these parameters.
+    #[must_use]
+    pub fn confirmation_message(&self, id: OperationId, params: &Map<String, Value>) -> String {
+        self.get(id).map(|operation| policy::message(&self.types, operation, params)).unwrap_or_default()
     }
 
     /// What the operator decided about calls.

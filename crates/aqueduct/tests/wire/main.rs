@@ -11,6 +11,7 @@
 mod batch;
 mod classify;
 mod commands;
+mod confirmation;
 mod conformance;
 mod crash;
 mod differential;

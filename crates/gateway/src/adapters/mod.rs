@@ -7,7 +7,7 @@ pub mod upstream;
 
 use std::sync::{Arc, OnceLock};
 
-use aql::{define, registry::Problems, schema};
+use aql::{define, introspect::AdapterInfo, registry::Problems, schema};
 
 use crate::{
     dispatch::{Context, Handler, Surface, Work},
@@ -51,6 +51,7 @@ pub(crate) fn page_type(name: &str, item: &str, description: &str) -> define::Ty
 pub struct Operations {
     pub(crate) operations: Vec<(define::Operation, Arc<dyn Handler>)>,
     pub(crate) types: Vec<define::Type>,
+    pub(crate) servers: Vec<AdapterInfo>,
 }
 
 /// Why operations cannot be served.
@@ -72,16 +73,23 @@ impl Operations {
         self.types.extend(types);
     }
 
+    /// Adds what is told of a server that does some of the work.
+    pub fn add_server(&mut self, server: AdapterInfo) {
+        self.servers.push(server);
+    }
+
     /// Puts everything of another set in.
     pub fn extend(&mut self, other: Self) {
         self.operations.extend(other.operations);
         self.types.extend(other.types);
+        self.servers.extend(other.servers);
     }
 
     /// Checks all definitions and binds them to their handlers.
     pub fn publish(self, builder: aql::registry::Builder) -> Result<Surface, Problems> {
         let (definitions, handlers): (Vec<_>, Vec<_>) = self.operations.into_iter().unzip();
-        let registry = Arc::new(builder.operations(definitions).types(self.types).build()?);
+        let builder = builder.operations(definitions).types(self.types).servers(self.servers);
+        let registry = Arc::new(builder.build()?);
         // `introspect` stands first in every registry and is answered by it.
         let handlers = std::iter::once(None).chain(handlers.into_iter().map(Some)).collect();
         Ok(Surface { registry, handlers, listed: OnceLock::default(), introduction: None })

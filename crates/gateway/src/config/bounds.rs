@@ -30,6 +30,14 @@ pub(super) const CONCURRENT_REQUESTS: Bounds = Bounds {
     max: 65_536,
     default: Some(256),
 };
+pub(super) const COOLDOWN_SECONDS: Bounds = Bounds {
+    section: "upstream.NAME.tools.TOOL",
+    key: "cooldown_seconds",
+    unit: "seconds",
+    min: 0,
+    max: aql::danger::COOLDOWN_SECONDS_MAX as u64,
+    default: None,
+};
 pub(super) const SESSION_IDLE_MINUTES: Bounds = Bounds {
     section: "server",
     key: "session_idle_minutes",
@@ -46,6 +54,37 @@ pub(super) const SHUTDOWN_GRACE_SECONDS: Bounds = Bounds {
     max: 600,
     default: Some(10),
 };
+/// Clients give a call up after a minute.
+pub(super) const HOLD_SECONDS: Bounds =
+    Bounds { section: "safety", key: "hold_seconds", unit: "seconds", min: 0, max: 50, default: Some(50) };
+pub(super) const APPROVAL_MINUTES: Bounds = Bounds {
+    section: "safety",
+    key: "approval_minutes",
+    unit: "minutes",
+    min: 1,
+    max: 24 * 60,
+    default: Some(15),
+};
+pub(super) const TOKEN_SECONDS: Bounds =
+    Bounds { section: "safety", key: "token_seconds", unit: "seconds", min: 1, max: 900, default: Some(300) };
+pub(super) const FORBIDDEN_TOKEN_SECONDS: Bounds = Bounds {
+    section: "safety",
+    key: "forbidden_token_seconds",
+    unit: "seconds",
+    min: 1,
+    max: 300,
+    default: Some(120),
+};
+pub(super) const CLOCK_SKEW_SECONDS: Bounds = Bounds {
+    section: "safety",
+    key: "clock_skew_tolerance_seconds",
+    unit: "seconds",
+    min: 0,
+    max: 300,
+    default: Some(30),
+};
+pub(super) const TOKEN_USES: Bounds =
+    Bounds { section: "safety", key: "token_uses", unit: "uses", min: 1, max: 100, default: Some(1) };
 /// Below a mebibyte a database hardly holds its own tables; above an exbibyte no file does.
 pub(super) const DATABASE_BYTES: Bounds = Bounds {
     section: "store",

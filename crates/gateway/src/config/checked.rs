@@ -15,7 +15,7 @@ use aql::{
 };
 
 use super::{
-    address, auth, bounds, clients,
+    address, auth, bounds, clients, confirmation,
     endpoints::{self, Asked},
     entities,
     environment::{self, Environment},
@@ -28,7 +28,7 @@ use super::{
     wrapped,
 };
 
-use crate::executions;
+use crate::{executions, safety::Confirmation};
 
 /// Everything the operator may set, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +41,8 @@ pub struct Checked {
     /// What a list that was returned as a whole is cut to.
     pub page_bytes: usize,
     pub policy: Policy,
+    /// Who is asked before a dangerous call.
+    pub confirmation: crate::safety::Settings,
     pub auth: Auth,
     /// The other servers that are used, in the order of the file.
     pub upstreams: Vec<Upstream>,
@@ -139,7 +141,9 @@ pub(super) fn check(
         settled = wrapped::wrapped(wrapped, environment)?;
     }
     let Settled { upstreams, left_out, warnings: about_upstreams } = settled;
-    let warnings = [warnings(&server), file.notes.clone(), about_upstreams].concat();
+    let confirmation = confirmation::settings(&file.safety, environment)?;
+    let about_safety = confirmation::warnings(&confirmation);
+    let warnings = [warnings(&server), about_safety, file.notes.clone(), about_upstreams].concat();
     let max_database_bytes = &file.store.max_database_bytes;
     Ok(Checked {
         limits: bounds::limits(&file.limits)?,
@@ -153,7 +157,12 @@ pub(super) fn check(
         entities: entities::entities(&file.entities, used)?,
         executions: executions(&file.executions)?,
         page_bytes: whole(bounds::PAGE_BYTES.check_or_default(file.limits.page_bytes.as_ref())?),
-        policy: safety::policy(&file.safety)?,
+        policy: Policy {
+            gating: confirmation.confirmation != Confirmation::Off,
+            tokens: confirmation.confirmation == Confirmation::Token,
+            ..safety::policy(&file.safety)?
+        },
+        confirmation,
         auth,
         upstreams,
         left_out,

@@ -11,7 +11,9 @@ use toml::Spanned;
 
 use super::{bounds, notation::Notation};
 
+mod safety;
 mod upstream;
+pub(super) use safety::{Condition, Matrix, MinimumTrust, Rule};
 pub(crate) use upstream::Hidden;
 pub(super) use upstream::{Tool, Upstream};
 
@@ -222,6 +224,56 @@ pub(super) struct Safety {
     /// How many calls each principal may make in a minute. Left out, there is no limit.
     #[schemars(transform = bounds::CALLS_PER_MINUTE.into_schema())]
     pub(super) max_calls_per_minute: Option<Number>,
+    /// Who is asked before a call that needs a person: the `operator`, by ways that no agent has a part in; the caller by a
+    /// `token`, as the specification has it, which is weaker, since an agent can then confirm for itself; or nobody (`off`).
+    #[schemars(extend("default" = "operator", "enum" = ["operator", "token", "off"]))]
+    pub(super) confirmation: Option<Text>,
+    /// How many seconds a call is held while the operator is asked. After that its caller is told to come again.
+    #[schemars(transform = bounds::HOLD_SECONDS.into_schema())]
+    pub(super) hold_seconds: Option<Number>,
+    /// How many minutes a question to the operator waits for its answer.
+    #[schemars(transform = bounds::APPROVAL_MINUTES.into_schema())]
+    pub(super) approval_minutes: Option<Number>,
+    /// How many seconds a token or an approval can be used, once given.
+    #[schemars(transform = bounds::TOKEN_SECONDS.into_schema())]
+    pub(super) token_seconds: Option<Number>,
+    /// The same for operations that are `forbidden`.
+    #[schemars(transform = bounds::FORBIDDEN_TOKEN_SECONDS.into_schema())]
+    pub(super) forbidden_token_seconds: Option<Number>,
+    /// How many seconds after its end a token is still taken, because clocks differ.
+    #[schemars(transform = bounds::CLOCK_SKEW_SECONDS.into_schema())]
+    pub(super) clock_skew_tolerance_seconds: Option<Number>,
+    /// How many times a token can be used.
+    #[schemars(transform = bounds::TOKEN_USES.into_schema())]
+    pub(super) token_uses: Option<Number>,
+    /// Whether tokens can be used by another session of the same principal, as after a restart.
+    #[schemars(extend("default" = false))]
+    pub(super) persist_tokens: Option<bool>,
+    /// Whether the user of the client may answer in the operator's place, for operations that are `destructive` and no
+    /// worse. A hostile client answers for itself, so this is off.
+    #[schemars(extend("default" = false))]
+    pub(super) elicitation: Option<bool>,
+    /// What becomes of a call that is denied only because its server is not trusted enough for the operation's danger:
+    /// `deny`, or `confirm` to ask a person. What is `untested` stays denied.
+    #[schemars(extend("default" = "deny", "enum" = ["deny", "confirm"]))]
+    pub(super) want_of_trust: Option<Text>,
+    /// Single cells of the table that decides by danger and trust, as in `[safety.matrix.destructive]` with
+    /// `certified = "allow"`. `allow`, `confirm`, `deny`, or `introspect_only`, which lets operations be looked up and nothing
+    /// else. A cell that is set is the last word about the level: what destroys is then asked about only if it says so.
+    pub(super) matrix: Option<Matrix>,
+    /// Whether a server must be trusted this far for what an operation does, whatever its danger: reading takes
+    /// `generated`, creating, updating and executing `validated`, deleting `community_reviewed`, anything dangerous
+    /// `certified`.
+    #[schemars(extend("default" = false))]
+    pub(super) trust_minimums: Option<bool>,
+    /// Other minimums than those. Setting one switches them on.
+    pub(super) minimum_trust: Option<MinimumTrust>,
+    /// Patterns of operation names, with and without the server's prefix, that make an operation at least this dangerous,
+    /// by level, as in `dangerous = ["rotate_*"]`. They come on top of those that are known; a level that somebody
+    /// set for the operation stands.
+    pub(super) danger_patterns: Option<BTreeMap<Text, Vec<Text>>>,
+    /// Rules about calls.
+    pub(super) rule: Option<Vec<Rule>>,
 }
 
 /// Who may call over HTTP.

@@ -20,6 +20,7 @@ mod auth;
 mod bounds;
 mod checked;
 pub(crate) mod clients;
+mod confirmation;
 mod endpoints;
 mod entities;
 mod environment;

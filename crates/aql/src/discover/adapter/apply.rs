@@ -86,7 +86,8 @@ fn fixed(
     options: &adopt::Options<'_>,
     taken: &mut Taken,
 ) -> Option<(adopt::Operation, Vec<define::Type>)> {
-    let given = Override { category: Some(said.category), danger: Some(danger(said)) };
+    let given =
+        Override { category: Some(said.category), danger: Some(danger(said)), words: said.words.clone() };
     let overrides = Overrides([(tool.name.clone(), given)].into_iter().collect());
     let alone = adopt::Options { overrides: &overrides, ..*options };
     let mut adopted = adopt::adopt(std::slice::from_ref(tool), &alone, taken);
@@ -145,7 +146,8 @@ fn wanted(
             let key = part.map_or(&tool.name, |part| &part.name);
             if fixed.is_empty() || part.is_some() {
                 let danger = Some(danger(operation));
-                overrides.0.insert(key.clone(), Override { category: Some(operation.category), danger });
+                let (category, words) = (Some(operation.category), operation.words.clone());
+                overrides.0.insert(key.clone(), Override { category, danger, words });
             }
         }
         wanted.push(tool.clone());
@@ -154,6 +156,7 @@ fn wanted(
         let entry = overrides.0.entry(name.clone()).or_default();
         entry.category = given.category.or(entry.category);
         entry.danger = given.danger.or(entry.danger);
+        entry.words = given.words.clone().or(&entry.words);
     }
     (wanted, overrides)
 }
@@ -202,7 +205,7 @@ impl Follow<'_, '_> {
             let reason = "the adapter file asks for confirmation".to_owned();
             definition
                 .danger
-                .get_or_insert_with(|| Danger { level: danger(self.said), reasons: Vec::new() })
+                .get_or_insert_with(|| Danger::said(danger(self.said), Vec::new()))
                 .reasons
                 .push(reason);
         }

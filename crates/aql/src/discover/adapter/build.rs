@@ -14,13 +14,14 @@ use super::{
 use crate::{
     adopt::{RESERVED_PARAMS, Severity},
     category::Category,
-    danger::DangerLevel,
+    danger::{DangerLevel, Words},
     discover::{
         bundle::{self, Bundle, Warning},
         percent,
         target::{Argument, From, Target},
     },
     shared, suggest,
+    trust::{Block, TrustLevel},
 };
 
 /// An adapter, and what its file has no place for.
@@ -122,6 +123,7 @@ pub fn build(bundle: &Bundle, overrides: &Overrides) -> Result<Built, Vec<Proble
         transport: Transport::Mcp { server: server.clone() },
         base_url: format!("mcp:{}", percent::encoded(server)),
         auth: Some(auth(bundle)),
+        trust: Block { generated_by: Some("aqueduct".to_owned()), ..Block::of_level(TrustLevel::Generated) },
         operations: made.iter().map(|made| made.operation.clone()).collect(),
     };
     Ok(Built { adapter, bundle: bundle.clone(), made, omitted, warnings })
@@ -250,6 +252,7 @@ fn made_of(
         target: Some(target),
         description: Some(given.description.clone().unwrap_or_else(|| source.description.clone())),
         danger: Some(danger),
+        words: Words::default(),
         requires_confirmation: false,
         params,
         returns: Some(source.returns.clone()),

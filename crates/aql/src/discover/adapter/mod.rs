@@ -13,6 +13,7 @@ mod operations;
 pub mod overrides;
 pub mod read;
 mod report;
+mod safety;
 mod sidecar;
 mod write;
 
@@ -24,12 +25,17 @@ pub use self::{
     fields::Problem,
     overrides::Overrides,
     read::read,
+    safety::with_trust,
 };
 use super::{
     bundle::{Returns, Rules},
     target::Target,
 };
-use crate::{category::Category, danger::DangerLevel};
+use crate::{
+    category::Category,
+    danger::{DangerLevel, Words},
+    trust,
+};
 
 /// An adapter, as its file says.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +48,8 @@ pub struct Adapter {
     pub base_url: String,
     /// Where credentials come from; never what they are.
     pub auth: Option<Map<String, Value>>,
+    /// How far the adapter is trusted, and why. Untested, where the file says nothing.
+    pub trust: trust::Block,
     pub operations: Vec<Operation>,
 }
 
@@ -63,6 +71,8 @@ pub struct Operation {
     pub target: Option<Target>,
     pub description: Option<String>,
     pub danger: Option<DangerLevel>,
+    /// What else is said of its danger.
+    pub words: Words,
     pub requires_confirmation: bool,
     pub params: Vec<Param>,
     pub returns: Option<Returns>,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{
     Operation, Param, Transport,
     fields::{Field, Reader, find},
-    http,
+    http, safety,
 };
 use crate::{
     adopt::RESERVED_PARAMS,
@@ -95,8 +95,7 @@ fn operation(
         field.path = format!("operations.{}.{name}", category.as_str().to_ascii_lowercase());
     }
     let description = find(&entries, "description").and_then(|field| reader.text(field));
-    let danger = find(&entries, "danger_level").or_else(|| find(&entries, "danger"));
-    let danger = danger.and_then(|field| Some((reader.parsed::<DangerLevel>(field)?, field.line)));
+    let (danger, words) = safety::danger(reader, find(&entries, "danger_level"), find(&entries, "danger"));
     if let Some((DangerLevel::Safe, line)) = danger
         && category.is_mutating()
     {
@@ -135,6 +134,7 @@ fn operation(
         target,
         description,
         danger: danger.map(|(level, _)| level),
+        words,
         requires_confirmation: confirmed,
         params,
         returns,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{
     Adapter, FILE_ENDING, Transport,
     fields::{Field, Problem, Reader, find},
-    http, is_name, is_version, operations,
+    http, is_name, is_version, operations, safety,
 };
 use crate::discover::{percent, redact, yaml};
 
@@ -120,11 +120,10 @@ fn adapter(
             Some(help),
         );
     }
-    for unused in ["trust", "rate_limits"] {
-        if let Some(field) = find(&entries, unused) {
-            notes.note(field.line, unused, "is read past: the configuration says it of a server");
-        }
+    if let Some(field) = find(&entries, "rate_limits") {
+        notes.note(field.line, "rate_limits", "is read past: the configuration says it of a server");
     }
+    let trust = find(&entries, "trust").map(|field| safety::trust(reader, notes, field));
     let target = find(&entries, "target");
     if target.is_none() {
         reader.missing(&root, "target");
@@ -145,6 +144,7 @@ fn adapter(
         transport: transport?,
         base_url: base_url?,
         auth,
+        trust: trust.unwrap_or_default(),
         operations,
     })
 }

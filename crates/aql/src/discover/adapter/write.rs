@@ -31,6 +31,7 @@ pub(super) fn markdown(built: &Built) -> String {
         ("description", adapter.description.as_str().into()),
         ("target", target),
         ("auth", adapter.auth.clone().unwrap_or_default().into()),
+        ("trust", json!(adapter.trust)),
         ("operations", operations.into()),
     ]);
     format!("---\n{front}---\n\n{}", body(built))

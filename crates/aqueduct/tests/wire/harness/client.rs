@@ -58,6 +58,11 @@ impl Client {
         client
     }
 
+    /// A client that has introduced itself already.
+    pub(crate) fn greeted(link: StdioLink, era: Era) -> Self {
+        Self { link: Link::Stdio(link), era, next_id: 1, schemas: Arc::clone(&SCHEMAS) }
+    }
+
     pub(crate) fn http(server: Arc<HttpServer>, era: Era) -> Self {
         let link = Link::Http(HttpLink { server, session: None, notifications: Vec::new() });
         let mut client = Self { link, era, next_id: 1, schemas: Arc::clone(&SCHEMAS) };

@@ -40,6 +40,8 @@ pub(crate) fn command(program: &Path, directory: &Path) -> Command {
         .env("XDG_CONFIG_HOME", directory.join("config-home"))
         .env("HOME", directory)
         .env("RUST_BACKTRACE", "0")
+        // Most tests are about something else than being asked; those that are not say so with `asking`.
+        .env("AQUEDUCT_CONFIRMATION", "off")
         .env_remove("RUST_LOG");
     command
 }

@@ -44,6 +44,11 @@ impl Setup {
         self
     }
 
+    /// As it is for users: somebody is asked before what destroys.
+    pub(crate) fn asking(self) -> Self {
+        self.env("AQUEDUCT_CONFIRMATION", "")
+    }
+
     pub(crate) fn config(mut self, text: &str) -> Self {
         self.config = text.to_owned();
         self

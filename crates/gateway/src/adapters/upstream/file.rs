@@ -9,13 +9,13 @@ use aql::{
     registry::{Problem, Problems},
 };
 
-/// Makes the operations that an adapter file describes. It is read each time operations are published.
+/// Makes the operations that an adapter file describes, and tells what else stands there. It is read each time operations are published.
 pub(super) fn adopt(
     file: &Path,
     tools: &[ListedTool],
     options: &adopt::Options<'_>,
     taken: &mut Taken,
-) -> Result<Adopted, Problems> {
+) -> Result<(Adopted, Adapter), Problems> {
     let adapter = read(file, options.server)?;
     let applied = adapter::adopt(&adapter, tools, options, taken);
     for note in &applied.notes {
@@ -27,7 +27,7 @@ pub(super) fn adopt(
             tracing::warn!(upstream = options.server, code = note.code, tool, field, note.message);
         }
     }
-    Ok(applied.adopted)
+    Ok((applied.adopted, adapter))
 }
 
 pub(super) fn read(file: &Path, server: &str) -> Result<Adapter, Problems> {

@@ -33,9 +33,10 @@ use std::{
 use aql::{
     adopt::{self, Adopted, Taken},
     classify,
+    introspect::AdapterInfo,
     listed::{self, ListedTool},
     registry::{Builder, Problems},
-    trust::TrustLevel,
+    trust::{Block, TrustLevel},
 };
 use arc_swap::ArcSwap;
 use serde_json::Value;
@@ -179,8 +180,8 @@ fn add(
     kept: &Kept,
 ) -> Result<(), Problems> {
     let settings = &upstream.settings;
-    let Became { pinned, tools, adopted } = adopted(settings, kept, taken)?;
-    for operation in adopted.operations {
+    let Became { pinned, tools, adopted, info } = adopted(settings, kept, taken)?;
+    for mut operation in adopted.operations {
         let changed = pinned.iter().find(|tool| tool.name() == operation.tool && tool.offered.is_some());
         let held = changed.map(|tool| {
             let held = call::held(&settings.name, tool.name(), &tool.changes());
@@ -195,15 +196,17 @@ fn add(
             Definitions::Follow => None,
         };
         let call = ToolCall::new(Arc::clone(upstream), tool, operation.wiring, accepted, held);
+        operation.definition.trust = Some(info.trust.level);
         operations.add(operation.definition, call);
     }
     operations.add_types(adopted.types);
+    operations.add_server(info);
     Ok(())
 }
 
 /// How much the upstream's annotations count.
 pub(crate) fn annotations_trust(settings: &config::Upstream) -> classify::Trust {
-    match settings.trust >= TrustLevel::CommunityReviewed {
+    match settings.trust() >= TrustLevel::CommunityReviewed {
         true => classify::Trust::Trusted,
         false => classify::Trust::Claimed,
     }
@@ -215,6 +218,7 @@ struct Became<'a> {
     pinned: Vec<&'a Pinned>,
     tools: Vec<ListedTool>,
     adopted: Adopted,
+    info: AdapterInfo,
 }
 
 /// What becomes of the tools that an upstream offers and the operator allows.
@@ -232,11 +236,22 @@ fn adopted<'a>(
         trust: annotations_trust(settings),
         overrides: &settings.overrides,
     };
-    let adopted = match &settings.adapter {
-        Some(file) => file::adopt(file, &tools, &options, taken)?,
-        None => adopt::adopt(&tools, &options, taken),
+    let (adopted, version, mut trust) = match &settings.adapter {
+        Some(file) => {
+            let (adopted, adapter) = file::adopt(file, &tools, &options, taken)?;
+            let mut trust = adapter.trust;
+            trust.level = trust.effective(jiff::Timestamp::now());
+            (adopted, adapter.version, trust)
+        }
+        None => {
+            let version = kept.server.as_ref().map(|server| server.version.clone()).unwrap_or_default();
+            (adopt::adopt(&tools, &options, taken), version, Block::of_level(settings.trust()))
+        }
     };
-    Ok(Became { pinned, tools, adopted })
+    // The operator's word is the last, both ways.
+    trust.level = settings.trust.unwrap_or(trust.level);
+    let info = AdapterInfo { name: settings.name.clone(), version, trust };
+    Ok(Became { pinned, tools, adopted, info })
 }
 
 fn read(definition: &Value) -> Option<ListedTool> {

@@ -43,9 +43,10 @@ pub(in crate::config) struct Upstream {
     /// off.
     #[schemars(extend("pattern" = "^([a-z][a-z0-9_]*_)?$"))]
     pub(in crate::config) prefix: Option<Text>,
-    /// How far the server is trusted.
-    #[schemars(extend("default" = "validated",
-        "enum" = ["untested", "generated", "validated", "community_reviewed", "certified"]))]
+    /// How far the server is trusted, which decides with the danger of an operation whether it is called at once, after
+    /// a person agreed, or not at all. Left out, it is `validated`, or what the adapter file says; a file that says nothing
+    /// is `untested`.
+    #[schemars(extend("enum" = ["untested", "generated", "validated", "community_reviewed", "certified"]))]
     pub(in crate::config) trust: Option<Text>,
     /// How many seconds a call may take.
     #[schemars(transform = bounds::CALL_TIMEOUT_SECONDS.into_schema())]
@@ -93,4 +94,18 @@ pub(in crate::config) struct Tool {
     /// How dangerous it is.
     #[schemars(extend("enum" = ["safe", "reversible", "destructive", "dangerous", "forbidden"]))]
     pub(in crate::config) danger: Option<Text>,
+    /// Why it is dangerous, in sentences for whoever is asked before a call.
+    #[schemars(extend("default" = []))]
+    pub(in crate::config) reasons: Option<Vec<Text>>,
+    /// What is asked before a call. Parameters stand in braces, as in `Delete the repository '{owner}/{repo}'?`.
+    pub(in crate::config) confirmation_message: Option<Text>,
+    /// How many seconds a call waits after it was agreed to.
+    #[schemars(transform = bounds::COOLDOWN_SECONDS.into_schema())]
+    pub(in crate::config) cooldown_seconds: Option<Number>,
+    /// Whether whoever agrees has to show once more who they are.
+    #[schemars(extend("default" = false))]
+    pub(in crate::config) requires_reauth: Option<bool>,
+    /// What is written into the audit log with each call.
+    #[schemars(extend("default" = []))]
+    pub(in crate::config) audit_context: Option<Vec<Text>>,
 }

@@ -25,7 +25,7 @@ fn a_command_alone_gets_every_default() {
     let upstream = upstream("[upstream.files]\ncommand = 'mcp-files'");
     assert_eq!(parts(&upstream.link), ("mcp-files".to_owned(), vec![], vec![], None));
     assert_eq!((upstream.name.as_str(), upstream.prefix.as_str()), ("files", "files_"));
-    assert_eq!(upstream.trust, TrustLevel::Validated);
+    assert_eq!((upstream.trust, upstream.trust()), (None, TrustLevel::Validated));
     assert_eq!((upstream.call_timeout.as_secs(), upstream.start_timeout.as_secs()), (120, 30));
     assert_eq!((upstream.max_concurrent_calls, upstream.per_session), (64, false));
     assert_eq!(upstream.idle, Some(Duration::from_mins(30)));
@@ -43,7 +43,7 @@ fn every_key_of_a_full_upstream_takes_effect() {
     assert_eq!(args, ["-y", "@modelcontextprotocol/server-github", "--home=/home/a", "$$5"]);
     assert_eq!(env, [("GITHUB_TOKEN", "ghp_secret"), ("EMPTY", "")]);
     assert_eq!(cwd.as_deref(), Some("/home/a/src"));
-    assert_eq!((github.prefix.as_str(), github.trust), ("gh_", TrustLevel::Certified));
+    assert_eq!((github.prefix.as_str(), github.trust), ("gh_", Some(TrustLevel::Certified)));
     assert_eq!((github.call_timeout.as_secs(), github.start_timeout.as_secs()), (300, 60));
     assert_eq!((github.max_concurrent_calls, github.per_session), (4, true));
     assert_eq!((github.idle, github.recheck), (None, Some(Duration::from_mins(5))));
@@ -55,7 +55,7 @@ fn every_key_of_a_full_upstream_takes_effect() {
     }
     let adapter = github.adapter.as_ref().and_then(|path| path.file_name());
     assert_eq!(adapter.map(|name| name.to_string_lossy()).as_deref(), Some("github-adapter.md"));
-    let said = github.overrides.0["listRepos"];
+    let said = &github.overrides.0["listRepos"];
     assert_eq!((said.category, said.danger), (Some(Category::Read), Some(DangerLevel::Safe)));
     let Link::Http { url, headers, bearer } = &checked.upstreams[1].link else { panic!() };
     assert_eq!(url, "https://docs.example.com/mcp?key=url_secret");

@@ -13,6 +13,7 @@ use std::{
 
 use aql::{
     classify::{Override, Overrides},
+    danger::Words,
     name::OperationName,
     profile::matches_pattern,
     trust::TrustLevel,
@@ -44,7 +45,8 @@ pub struct Upstream {
     pub link: Link,
     /// What the names of its operations begin with; empty, or snake_case with an underscore at its end.
     pub prefix: String,
-    pub trust: TrustLevel,
+    /// How far the operator trusts it, where they say so.
+    pub trust: Option<TrustLevel>,
     /// How long a call may take.
     pub call_timeout: Duration,
     /// How long starting and listing the tools may take.
@@ -69,6 +71,12 @@ pub struct Upstream {
 }
 
 impl Upstream {
+    /// How far it is trusted without an adapter file to say. Whoever put it into the configuration knows what it is.
+    #[must_use]
+    pub fn trust(&self) -> TrustLevel {
+        self.trust.unwrap_or(TrustLevel::Validated)
+    }
+
     /// A server that is only looked at: everything but its link by default.
     #[must_use]
     pub(crate) fn of_link(name: &str, link: Link, start_timeout: Duration) -> Self {
@@ -76,7 +84,7 @@ impl Upstream {
             name: name.to_owned(),
             link,
             prefix: String::new(),
-            trust: TrustLevel::Validated,
+            trust: None,
             call_timeout: start_timeout,
             start_timeout,
             max_concurrent_calls: 1,
@@ -190,8 +198,8 @@ fn upstream(given: &str, name: String, written: &file::Upstream) -> Result<Upstr
     Ok(Upstream {
         prefix: prefix(&name, written.prefix.as_ref())?,
         trust: match &written.trust {
-            Some(level) => level.get().parse().map_err(|error| Error::at(level.span(), error))?,
-            None => TrustLevel::Validated,
+            Some(level) => Some(level.get().parse().map_err(|error| Error::at(level.span(), error))?),
+            None => None,
         },
         call_timeout: seconds(bounds::CALL_TIMEOUT_SECONDS, &written.timeout_seconds)?,
         start_timeout: seconds(bounds::START_TIMEOUT_SECONDS, &written.start_timeout_seconds)?,
@@ -263,13 +271,31 @@ fn overrides(written: Option<&BTreeMap<Placed<String>, file::Tool>>) -> Result<O
             Some(given) => Some(given.get().parse().map_err(|error| Error::at(given.span(), error))?),
             None => None,
         };
-        if category.is_none() && danger.is_none() {
+        let words = words(said)?;
+        if category.is_none() && danger.is_none() && words.is_empty() {
             let error = Error::at(tool.span(), format!("nothing is said of the tool '{}'", tool.get()));
-            return Err(error.help_with("set its 'category', its 'danger' or both"));
+            return Err(
+                error.help_with("set its 'category', its 'danger' or another key that is known for a tool")
+            );
         }
-        overrides.insert(tool.get().clone(), Override { category, danger });
+        overrides.insert(tool.get().clone(), Override { category, danger, words });
     }
     Ok(Overrides(overrides))
+}
+
+/// What the operator says of a tool's danger beside its level.
+fn words(said: &file::Tool) -> Result<Words, Error> {
+    let texts = |given: &Option<Vec<Placed<String>>>| {
+        given.iter().flatten().map(|text| text.get().clone()).collect::<Vec<String>>()
+    };
+    let cooldown = said.cooldown_seconds.as_ref().map(|given| bounds::COOLDOWN_SECONDS.check(given));
+    Ok(Words {
+        reasons: texts(&said.reasons),
+        confirmation_message: said.confirmation_message.as_ref().map(|text| text.get().clone()),
+        cooldown_seconds: cooldown.transpose()?.and_then(|seconds| u32::try_from(seconds).ok()),
+        requires_reauth: said.requires_reauth,
+        audit_context: texts(&said.audit_context),
+    })
 }
 
 /// `[server] pinned`.

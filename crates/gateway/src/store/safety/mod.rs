@@ -35,3 +35,6 @@ impl SafetyStore {
         self.database.close().await;
     }
 }
+
+#[cfg(test)]
+mod tests;

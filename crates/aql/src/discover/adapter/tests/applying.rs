@@ -181,7 +181,7 @@ fn where_file_and_server_disagree_is_told() {
 fn the_configuration_wins_over_the_file() {
     let adapter = reread(&built(""));
     let danger = Some(DangerLevel::Forbidden);
-    let given = classify::Override { category: None, danger };
+    let given = classify::Override { danger, ..classify::Override::default() };
     let overrides = classify::Overrides([("get_user".to_owned(), given)].into_iter().collect());
     let followed = super::super::adopt(
         &adapter,

@@ -1,13 +1,23 @@
-//! How far a server's operations are believed to be what they say.
+//! How far a server's operations are believed to be what they say: [`TrustLevel`], and the [`Block`] of an adapter file
+//! that tells how the level came about and changes only as the levels allow.
+
+mod block;
+mod change;
+
+pub use self::{
+    block::{Block, Certification, Change, Report},
+    change::{Evidence, REVIEWS_DEFAULT, Refused},
+};
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
 /// Ordered: a higher level is trusted more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrustLevel {
+    #[default]
     Untested,
     Generated,
     Validated,
@@ -18,6 +28,19 @@ pub enum TrustLevel {
 impl TrustLevel {
     pub const ALL: [Self; 5] =
         [Self::Untested, Self::Generated, Self::Validated, Self::CommunityReviewed, Self::Certified];
+
+    /// The level above, if there is one.
+    #[must_use]
+    pub fn next(self) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| *level > self)
+    }
+
+    /// A level by the name that an older list of five has for it.
+    #[must_use]
+    pub fn of_older_name(name: &str) -> Option<Self> {
+        let names = ["untrusted", "low", "medium", "high", "verified"];
+        names.into_iter().zip(Self::ALL).find(|(older, _)| *older == name).map(|(_, level)| level)
+    }
 
     #[must_use]
     pub fn as_str(self) -> &'static str {

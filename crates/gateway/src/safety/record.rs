@@ -1,0 +1,89 @@
+//! What is written down of a decision before it is acted upon.
+
+use aql::{
+    audit::{Event, Outcome},
+    confirm,
+    danger::DangerLevel,
+    error::{Code, Error},
+    operation::Operation,
+    policy::Reason,
+    registry::Registry,
+};
+use serde_json::{Map, Value};
+
+use super::Safety;
+use crate::{session::Session, store};
+
+/// Everything that can do this much harm is written down, whatever was decided.
+const RECORDED: DangerLevel = DangerLevel::Destructive;
+
+impl Safety {
+    /// Notes that a call is allowed, if it is one that has to be noted. Without the note it does not run.
+    pub(crate) async fn allowed(
+        &self,
+        registry: &Registry,
+        operation: &Operation,
+        params: &Map<String, Value>,
+        session: &Session,
+    ) -> Result<(), Error> {
+        if operation.danger().level < RECORDED {
+            return Ok(());
+        }
+        let event = Event {
+            outcome: Some(Outcome::Allowed),
+            params: Some(confirm::shown(operation, params)),
+            ..event(registry, operation, session, "OPERATION_ALLOWED")
+        };
+        self.note(event, operation).await
+    }
+
+    /// Notes that a call is denied. It is denied whether or not that can be written.
+    pub(crate) async fn denied(
+        &self,
+        registry: &Registry,
+        operation: &Operation,
+        params: Option<&Map<String, Value>>,
+        reason: &Reason,
+        session: &Session,
+    ) {
+        let event = Event {
+            outcome: Some(Outcome::Denied),
+            reasons: vec![reason.to_string()],
+            params: params.map(|params| confirm::shown(operation, params)),
+            ..event(registry, operation, session, "OPERATION_DENIED")
+        };
+        if let Err(error) = self.store.audit(event, (self.clock)()).await {
+            tracing::error!(%error, "a denial could not be written to the audit log");
+        }
+    }
+
+    async fn note(&self, event: Event, operation: &Operation) -> Result<(), Error> {
+        self.store.audit(event, (self.clock)()).await.map_err(|error| undecided(operation, &error))
+    }
+}
+
+/// The answer where the store fails: nothing is let through that could not be written down.
+pub(super) fn undecided(operation: &Operation, error: &store::Error) -> Error {
+    tracing::error!(%error, "a safety decision could not be kept");
+    let reason = "no decision could be made, because the store of safety decisions failed";
+    let denied = Error::permission_denied(operation.name().as_str(), reason);
+    match error.is_retryable() {
+        true => denied.hint("Repeat the call in a moment."),
+        false => denied.hint("The operator finds the cause in the server's log."),
+    }
+    .with("cause", Code::Unavailable.as_str())
+}
+
+/// What every entry about a call says.
+pub(super) fn event(registry: &Registry, operation: &Operation, session: &Session, event: &str) -> Event {
+    Event {
+        session_id: Some(session.id().to_owned()),
+        principal: Some(session.principal().to_owned()),
+        operation: Some(operation.name().as_str().to_owned()),
+        adapter_name: Some(operation.server().unwrap_or(registry.adapter()).to_owned()),
+        adapter_trust: Some(operation.trust()),
+        endpoint: Some(registry.family_name(operation).to_owned()),
+        danger_level: Some(operation.danger().level),
+        ..Event::new(event)
+    }
+}
