@@ -20,11 +20,12 @@ use crate::{
     config::{Checked, Link},
     executions::Executions,
     guard::{self, Places},
+    limits::Limits,
     operator::Listener,
     pipeline::Gateway,
     safety::{Safety, channels::Channels},
     serve::http::{Credential, Guard, Options},
-    store::{self, EntityStore, ExecutionStore, SafetyStore},
+    store::{self, EntityStore, ExecutionStore, QuotaStore, SafetyStore},
 };
 
 /// What the server calls itself to agents.
@@ -48,6 +49,7 @@ pub struct App {
     stores: Option<(EntityStore, Executions)>,
     safety: Arc<Safety>,
     upstreams: Arc<Upstreams>,
+    limits: Option<Arc<Limits>>,
 }
 
 /// The operations as configured and as far as they are known, without opening any data or starting any server.
@@ -121,14 +123,32 @@ pub fn open(config: &Checked) -> Result<App, Error> {
     let key = CursorKey::new(&store::secret(&config.store.data, CURSOR_KEY_FILE)?);
     let gateway =
         Gateway::new(surface, jiff::Timestamp::now).with_cursor_key(key).with_page_bytes(config.page_bytes);
+    let limits = limits(config, &upstreams, &safety)?;
     let gateway = gateway
         .with_upstreams(Arc::clone(&upstreams))
         .with_safety(Arc::clone(&safety))
-        .with_guard(guard(config));
+        .with_guard(guard(config))
+        .with_limits(limits.clone());
     let gateway = Arc::new(if upstreams.are_known() { gateway } else { gateway.unsettled() });
     upstreams.tend(&gateway);
     safety.tend();
-    Ok(App { gateway, stores, safety, upstreams })
+    Ok(App { gateway, stores, safety, upstreams, limits })
+}
+
+/// What is counted. The file is there where something is counted, or where a server may ask to be left alone.
+fn limits(config: &Checked, upstreams: &Upstreams, safety: &Safety) -> Result<Option<Arc<Limits>>, Error> {
+    let is_remote = |upstream: &crate::config::Upstream| matches!(upstream.link, Link::Http { .. });
+    if config.quotas.is_empty() && !config.upstreams.iter().any(is_remote) {
+        return Ok(None);
+    }
+    let options = store::Options { max_database_bytes: config.store.max_database_bytes };
+    let counts = QuotaStore::open(&config.store.data, options)?;
+    upstreams.remember(&counts, &counts.held(jiff::Timestamp::now())?);
+    if config.quotas.is_empty() {
+        return Ok(None);
+    }
+    let tokens = safety.store().clone();
+    Ok(Some(Arc::new(Limits::new(Arc::new(config.quotas.clone()), counts, tokens))))
 }
 
 /// What no call may reach through another server.
@@ -162,6 +182,9 @@ impl App {
     /// Waits until everything that was acknowledged or asked for is on disk.
     pub async fn close(self) {
         self.upstreams.close().await;
+        if let Some(limits) = self.limits {
+            limits.close().await;
+        }
         if let Some((entities, executions)) = self.stores {
             // Executions write entities, so they end first.
             executions.close().await;

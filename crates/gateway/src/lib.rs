@@ -21,6 +21,7 @@ pub mod guard;
 pub mod import;
 mod inline;
 pub mod library;
+pub mod limits;
 pub mod mistakes;
 pub mod operator;
 pub mod pipeline;

@@ -31,6 +31,7 @@ mod introspection;
 mod modes;
 mod operator;
 mod queries;
+mod red_team;
 mod relationships;
 mod requests;
 mod returned;

@@ -24,7 +24,7 @@ use super::{
     given::Given,
     load::Overrides,
     operator::{self, Operator},
-    paths, safety,
+    paths, quota, safety,
     upstream::{self, LeftOut, Settled, Upstream},
     wrapped,
 };
@@ -46,6 +46,8 @@ pub struct Checked {
     pub operator: Operator,
     /// Who is asked before a dangerous call.
     pub confirmation: crate::safety::Settings,
+    /// Quotas, and what other servers allow.
+    pub quotas: aql::quota::Limits,
     pub auth: Auth,
     /// The other servers that are used, in the order of the file.
     pub upstreams: Vec<Upstream>,
@@ -167,6 +169,7 @@ pub(super) fn check(
             ..safety::policy(&file.safety)?
         },
         confirmation,
+        quotas: quota::limits(file, &upstreams)?,
         auth,
         upstreams,
         left_out,

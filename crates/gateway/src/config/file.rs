@@ -12,9 +12,11 @@ use toml::Spanned;
 use super::{bounds, notation::Notation};
 
 mod operator;
+mod quota;
 mod safety;
 mod upstream;
 pub(super) use operator::{Operator, Webhook};
+pub(super) use quota::{ApiLimit, Cost, Fraction, Quota};
 pub(super) use safety::{Condition, Matrix, MinimumTrust, Rule};
 pub(crate) use upstream::Hidden;
 pub(super) use upstream::{Tool, Upstream};
@@ -279,6 +281,9 @@ pub(super) struct Safety {
     pub(super) danger_patterns: Option<BTreeMap<Text, Vec<Text>>>,
     /// Rules about calls.
     pub(super) rule: Option<Vec<Rule>>,
+    /// Budgets: how much may be used before answers warn, before calls wait for a word, and before they end.
+    #[serde(default)]
+    pub(super) quota: Vec<Quota>,
 }
 
 /// Who may call over HTTP.

@@ -32,6 +32,7 @@ mod mask;
 mod notation;
 mod operator;
 mod paths;
+mod quota;
 mod read;
 mod reference;
 mod safety;
