@@ -49,6 +49,9 @@ pub struct Operation {
     pub faults: Vec<String>,
     /// Which server behind us does the work, if another one does.
     pub server: Option<String>,
+    /// One of the protocol's own, which alone may bear a reserved name. Only this crate can say so.
+    #[serde(skip)]
+    pub(crate) of_the_protocol: bool,
     /// What its name begins with because of its server, and what rules see it without.
     #[serde(skip)]
     pub prefix: String,

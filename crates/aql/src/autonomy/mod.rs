@@ -5,7 +5,22 @@
 pub mod attempts;
 pub mod challenge;
 pub mod code;
+pub mod define;
+pub mod directive;
+pub mod evaluate;
+pub mod fold;
+pub mod notify;
+pub mod pattern;
+pub mod risk;
+pub mod settings;
 pub mod state;
+#[cfg(test)]
+mod tests;
 
 pub use challenge::{Challenge, Tier};
+pub use directive::{Directive, SafetyTier};
+pub use evaluate::{Halt, Report, StepOutcome, Verdict, evaluate};
+pub use fold::{Folded, fold};
+pub use risk::{Action, Risk, Scorer, Words};
+pub use settings::{Autonomy, Mode, Rules, Settings, Stages, Tolerance};
 pub use state::Agent;

@@ -1,10 +1,12 @@
 //! What verbs say: a category and how much harm the deed can do. General English, no server's own words.
 
+use std::{collections::HashMap, sync::LazyLock};
+
 use crate::{category::Category, danger::DangerLevel};
 
 /// One verb of the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Verb {
+pub(crate) struct Verb {
     pub word: &'static str,
     pub category: Category,
     pub danger: DangerLevel,
@@ -119,15 +121,24 @@ const ROWS: &[Row] = {
     ]
 };
 
-fn in_rows(word: &str) -> Option<Verb> {
-    ROWS.iter().find_map(|row| {
-        row.words.split(' ').find(|known| *known == word).map(|known| Verb {
-            word: known,
-            category: row.category,
-            danger: row.danger,
-            doubtful: row.doubtful,
+/// The rows by word: a sentence asks for many of them.
+static VERBS: LazyLock<HashMap<&'static str, Verb>> = LazyLock::new(|| {
+    let verbs = ROWS.iter().flat_map(|row| {
+        row.words.split(' ').map(|word| {
+            let Row { category, danger, doubtful, .. } = *row;
+            (word, Verb { word, category, danger, doubtful })
         })
-    })
+    });
+    verbs.collect()
+});
+
+fn in_rows(word: &str) -> Option<Verb> {
+    VERBS.get(word).copied()
+}
+
+/// The verb that a word is in any of its forms.
+pub(crate) fn of_any_form(word: &str) -> Option<Verb> {
+    spoken(word).or_else(|| gerund(word))
 }
 
 /// The verb that a word of a name is, in its plain form.

@@ -76,7 +76,7 @@ pub(super) fn protocol(registry: &Registry) -> String {
             "warnings": true,
             "confirmation": registry.policy.tokens,
             "dangerous_operations": true,
-            "execution_safety_loop": "disabled",
+            "execution_safety_loop": registry.safety_loop(),
         },
         "limits": registry.limits(),
         "concurrency": registry.concurrency,

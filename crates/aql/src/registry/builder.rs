@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Problems, Registry, check};
 use crate::{
-    define,
+    autonomy, define,
     introspect::AdapterInfo,
     limits::Limits,
     name::ToolPrefix,
@@ -38,6 +38,7 @@ pub struct Builder {
     pub(super) max_concurrent_requests: usize,
     pub(super) strictness: Strictness,
     pub(super) policy: Policy,
+    pub(super) safety_loop: autonomy::Mode,
     pub(super) operations: Vec<define::Operation>,
     pub(super) types: Vec<define::Type>,
     pub(super) pinned: Vec<String>,
@@ -57,6 +58,7 @@ impl Builder {
             max_concurrent_requests: CONCURRENT_REQUESTS_DEFAULT,
             strictness: Strictness::default(),
             policy: Policy::default(),
+            safety_loop: autonomy::Mode::default(),
             operations: Vec::new(),
             types: Vec::new(),
             pinned: Vec::new(),
@@ -110,6 +112,13 @@ impl Builder {
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
+        self
+    }
+
+    /// Says what the execution safety loop does, which introspection tells.
+    #[must_use]
+    pub fn safety_loop(mut self, mode: autonomy::Mode) -> Self {
+        self.safety_loop = mode;
         self
     }
 

@@ -95,7 +95,8 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
     let given = std::iter::once(introspect::definition()).chain(builder.operations.iter().cloned());
     for (index, definition) in given.enumerate() {
         let subject = format!("operation '{}'", definition.name);
-        if index > 0 && RESERVED.contains(&definition.name.as_str()) {
+        let ours = index == 0 || definition.of_the_protocol;
+        if !ours && RESERVED.contains(&definition.name.as_str()) {
             report.add(&subject, "name", "is reserved by the protocol; choose another");
             continue;
         }
@@ -152,6 +153,7 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
         supports_etag,
         strictness: builder.strictness,
         calls_per_minute: builder.policy.calls_per_minute,
+        safety_loop: builder.safety_loop,
         starting,
         operations,
         table,

@@ -16,6 +16,7 @@ pub use self::{
     check::{Problem, Problems},
 };
 use crate::{
+    autonomy,
     error::{Code, Error},
     introspect,
     limits::Limits,
@@ -60,6 +61,7 @@ pub struct Registry {
     pub(crate) supports_etag: bool,
     pub(crate) strictness: Strictness,
     pub(crate) calls_per_minute: Option<u32>,
+    pub(crate) safety_loop: autonomy::Mode,
     /// The families whose operations start executions.
     pub(crate) starting: Vec<usize>,
     pub(crate) operations: Vec<Operation>,
@@ -140,6 +142,12 @@ impl Registry {
     #[must_use]
     pub fn calls_per_minute(&self) -> Option<u32> {
         self.calls_per_minute
+    }
+
+    /// What the execution safety loop does.
+    #[must_use]
+    pub fn safety_loop(&self) -> autonomy::Mode {
+        self.safety_loop
     }
 
     #[must_use]

@@ -1,63 +1,49 @@
-//! What would be decided about a call, and why, without calling anything.
+//! What would be decided about a call or a hint, and why, with today's blocks.
+
+use std::sync::Arc;
 
 use aql::{
-    policy::{Block, Blocks, Decision, Facts},
+    error::Error,
+    policy::{Block, Blocks, Explanation, Facts, explain},
     registry::Registry,
 };
-use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::desk::ShownBlock;
-use crate::session::LOCAL;
+use crate::{
+    explain::{Subject, safety_explain},
+    session::LOCAL,
+};
 
-/// A decision with what it was made from.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Explained {
-    pub operation: String,
-    pub category: String,
-    pub danger_level: &'static str,
-    /// How far the adapter is trusted.
-    pub trust: &'static str,
-    pub principal: String,
-    pub dry_run: bool,
-    /// `allow`, `confirm` or `deny`.
-    pub decision: &'static str,
-    /// Sentences for people; none where nothing stands against the call.
-    pub reasons: Vec<String>,
-}
-
-/// The call that is asked about.
+/// What is asked about.
 #[derive(Debug, Clone)]
-pub struct Question<'a> {
-    pub operation: &'a str,
-    pub principal: Option<&'a str>,
-    pub params: Map<String, Value>,
+pub enum Question {
+    /// Any call of an operation: what depends on parameters is decided as if there were none.
+    Operation(String),
+    /// One call, its parameters as a caller would give them, or the words of a hint.
+    Exactly(Subject),
 }
 
-/// What the rules and today's blocks make of a call; nothing if there is no such operation.
-#[must_use]
-pub fn explain(registry: &Registry, question: Question<'_>, blocks: Vec<ShownBlock>) -> Option<Explained> {
-    let id = registry.id(question.operation)?;
-    let operation = registry.get(id)?;
-    let principal = question.principal.unwrap_or(LOCAL);
+/// What the rules and today's blocks make of it. An error is what a caller would be told.
+pub fn explain_today(
+    registry: &Arc<Registry>,
+    question: Question,
+    principal: Option<&str>,
+    blocks: Vec<ShownBlock>,
+) -> Result<Explanation, Error> {
     let blocks: Blocks = blocks.into_iter().map(Block::from).collect();
-    let dry_run = operation.is_dry_run(&question.params);
-    let facts = Facts { params: &question.params, principal, dry_run, blocks: &blocks, executing: &[] };
-    let decision = registry.decide(id, &facts);
-    Some(Explained {
-        operation: operation.name().to_string(),
-        category: operation.category().as_str().to_owned(),
-        danger_level: operation.danger().level.as_str(),
-        trust: operation.trust().as_str(),
-        principal: principal.to_owned(),
-        dry_run,
-        decision: decision.verdict().as_str(),
-        reasons: match decision {
-            Decision::Allow => Vec::new(),
-            Decision::Confirm(reasons) => reasons,
-            Decision::Deny(reason) => vec![reason.to_string()],
-        },
-    })
+    let principal = principal.unwrap_or(LOCAL);
+    let operation = match question {
+        Question::Exactly(subject) => return safety_explain(registry, subject, principal, &blocks),
+        Question::Operation(operation) => operation,
+    };
+    let Some(id) = registry.id(&operation) else {
+        let subject = Subject::Call { operation, params: Map::new() };
+        return safety_explain(registry, subject, principal, &blocks);
+    };
+    let params: Map<String, Value> = Map::new();
+    let facts = Facts { params: &params, principal, dry_run: false, blocks: &blocks, executing: &[] };
+    Ok(explain::explain(registry, id, &facts))
 }
 
 impl From<ShownBlock> for Block {

@@ -3,9 +3,11 @@
 use std::process::ExitCode;
 
 use gateway::{
+    aql::policy::Explanation,
+    explain::Subject,
     operator::{
         desk::{Desk, ShownBlock},
-        explain::{Question, explain},
+        explain::{Question, explain_today},
         shown::line,
     },
     store,
@@ -26,10 +28,14 @@ pub(super) enum Policy {
 #[derive(clap::Args)]
 pub(super) struct Test {
     /// The operation's name
-    operation: String,
-    /// Parameters as one JSON object
-    #[arg(long, value_name = "JSON")]
+    #[arg(required_unless_present = "hint")]
+    operation: Option<String>,
+    /// Parameters as one JSON object; without them, what holds for any call
+    #[arg(long, value_name = "JSON", requires = "operation")]
     params: Option<String>,
+    /// What an agent says it is about to do, instead of an operation
+    #[arg(long, value_name = "TEXT", conflicts_with = "operation")]
+    hint: Option<String>,
     /// Who would call [default: local]
     #[arg(long)]
     principal: Option<String>,
@@ -47,42 +53,37 @@ impl Policy {
 
 impl Test {
     fn run(&self, configuration: &Configuration) -> Result<ExitCode, Failure> {
-        let params: Map<String, Value> = match &self.params {
-            None => Map::new(),
-            Some(text) => serde_json::from_str(text).map_err(|error| {
-                Failure::usage(
-                    &format!("'--params' is no JSON object: {error}"),
-                    "write it as in '{\"first\": 5}'",
-                )
-            })?,
-        };
+        let question = self.question()?;
         let registry = crate::commands::registry(configuration)?;
         let blocks = self.blocks(configuration)?;
-        let question = Question { operation: &self.operation, principal: self.principal.as_deref(), params };
-        let Some(told) = explain(&registry, question, blocks) else {
-            let message = format!("there is no operation '{}'", line(&self.operation, 80));
-            return Err(Failure::usage(&message, "'aqueduct ops' lists them"));
-        };
+        let told =
+            explain_today(&registry, question, self.principal.as_deref(), blocks).map_err(|error| {
+                Failure::usage(
+                    &line(&error.message, 500),
+                    "'aqueduct ops' and 'aqueduct describe' show what there is",
+                )
+            })?;
         if self.json {
             report::print(&serde_json::to_string(&told).unwrap_or_default());
-            return Ok(ExitCode::SUCCESS);
+        } else {
+            report::print(&readable(&told));
         }
-        let mut lines = vec![
-            format!("{}  {}", told.operation, told.decision.to_uppercase()),
-            format!(
-                "  {}, {}, adapter trusted as {}, called by {}",
-                told.category,
-                told.danger_level,
-                told.trust,
-                line(&told.principal, 80)
-            ),
-        ];
-        if told.dry_run {
-            lines.push("  a dry run, decided as a read".to_owned());
-        }
-        lines.extend(told.reasons.iter().map(|reason| format!("  because {}", line(reason, 300))));
-        report::print(&lines.join("\n"));
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn question(&self) -> Result<Question, Failure> {
+        if let Some(hint) = &self.hint {
+            return Ok(Question::Exactly(Subject::Hint(hint.clone())));
+        }
+        let operation = self.operation.clone().unwrap_or_default();
+        let Some(text) = &self.params else { return Ok(Question::Operation(operation)) };
+        let params: Map<String, Value> = serde_json::from_str(text).map_err(|error| {
+            Failure::usage(
+                &format!("'--params' is no JSON object: {error}"),
+                "write it as in '{\"first\": 5}'",
+            )
+        })?;
+        Ok(Question::Exactly(Subject::Call { operation, params }))
     }
 
     /// Who is blocked today, where anything was ever decided.
@@ -96,4 +97,20 @@ impl Test {
             blocks
         })
     }
+}
+
+fn readable(told: &Explanation) -> String {
+    let shown = |text: &str| line(text, 300);
+    let mut lines = vec![format!("{}  {}", shown(&told.subject), told.decision.as_str().to_uppercase())];
+    let known = [("danger", told.danger), ("trust", told.trust)];
+    let known = known.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", value?)));
+    let known: Vec<String> = known.chain([format!("caller {}", shown(&told.caller))]).collect();
+    lines.push(format!("  {}", known.join(", ")));
+    let width = told.layers.iter().map(|layer| layer.layer.len()).max().unwrap_or_default();
+    for layer in &told.layers {
+        let mark = if layer.decides { "→" } else { " " };
+        let says = layer.says.as_str();
+        lines.push(format!("{mark} {:<width$}  {says:<7}  {}", layer.layer, shown(&layer.because)));
+    }
+    lines.join("\n")
 }

@@ -85,7 +85,7 @@ fn only_the_key_opens_and_every_answer_forbids_everything() {
     );
     assert_eq!(preflight.status, 403);
     let decided = desk.get("/api/policy/test?operation=delete_entity");
-    assert_eq!((decided.status, &decided.body["danger_level"]), (200, &json!("destructive")));
+    assert_eq!((decided.status, &decided.body["danger"]), (200, &json!("destructive")));
     assert_eq!(desk.get("/api/policy/test?operation=no_such_thing").status, 404);
 }
 

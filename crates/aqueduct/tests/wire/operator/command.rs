@@ -157,4 +157,12 @@ fn the_rules_are_explained_without_a_server() {
     let denied = told(&["delete_entity", "--config", file.to_str().unwrap()]);
     assert_eq!(denied["decision"], "deny", "{denied}");
     assert!(denied["reasons"][0].as_str().unwrap().contains("delete_*"), "{denied}");
+    let readable = text(&operator(directory.path(), &["policy", "test", "delete_entity"]));
+    assert!(
+        readable.contains("delete_entity  CONFIRM") || readable.contains("delete_entity  ALLOW"),
+        "{readable}"
+    );
+    assert!(told(&["--hint", "rm -rf /"])["subject"].as_str().unwrap().contains("rm -rf"));
+    let wrong = operator(directory.path(), &["policy", "test", "delete_entity", "--params", "[]"]);
+    assert_eq!(wrong.status.code(), Some(2), "{}", text(&wrong));
 }

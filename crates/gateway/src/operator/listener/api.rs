@@ -19,7 +19,7 @@ use super::{
 use crate::{
     operator::{
         desk::Hand,
-        explain::{Question, explain},
+        explain::{Question, explain_today},
     },
     store::safety::{Answered, ApprovalState},
 };
@@ -164,9 +164,8 @@ pub(super) async fn policy(State(shared): State<Arc<Shared>>, RawQuery(query): R
     let principal = query.get("principal").map(String::as_str);
     let blocks = shared.desk.blocks().await?;
     let surface = shared.gateway.surface();
-    let question = Question { operation, principal, params: serde_json::Map::new() };
-    let told = explain(surface.registry(), question, blocks);
-    told.map(|told| ok(&told)).ok_or_else(|| Problem::missing("there is no such operation"))
+    let told = explain_today(surface.registry(), Question::Operation(operation.clone()), principal, blocks);
+    told.map(|told| ok(&told)).map_err(|error| Problem::missing(error.message))
 }
 
 /// Answers another process of ours. It learns nothing that it does not know.
@@ -209,7 +208,10 @@ pub(super) fn read<T: DeserializeOwned>(body: Body) -> Result<T, Problem> {
         let message = format!("the body is longer than {limit} bytes or was cut off");
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", message)
     })?;
-    serde_json::from_slice(&bytes)
+    // A list would do for a struct too, with its values in our order.
+    let object: Result<serde_json::Map<String, serde_json::Value>, _> = serde_json::from_slice(&bytes);
+    object
+        .and_then(|object| serde_json::from_value(object.into()))
         .map_err(|error| Problem::wrong(format!("the body is not the JSON that is expected: {error}")))
 }
 

@@ -240,3 +240,96 @@ async fn take(store: &SafetyStore, answer: Answer) {
         Err(error) => tracing::error!(approval = id, channel, %error, "an answer could not be kept"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{path::PathBuf, sync::Mutex};
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::config::{Hook, Operator, Secret, SecretSource, Webhook};
+
+    fn closed() -> Operator {
+        Operator { http: None, dialog: false, command_line: false, ..Operator::default() }
+    }
+
+    fn shell(script: &str, answers: bool) -> Operator {
+        let args = ["-c", script].map(Secret::new).to_vec();
+        let command = Some(Hook { program: PathBuf::from("/bin/sh"), args, answers, codes: false });
+        Operator { command, ..closed() }
+    }
+
+    /// Channels that note what they hear.
+    fn noting(settings: &Operator) -> (Channels, Arc<Mutex<Vec<Answer>>>) {
+        let heard: Arc<Mutex<Vec<Answer>>> = Arc::default();
+        let kept = Arc::clone(&heard);
+        let record: Record = Box::new(move |answer| {
+            kept.lock().unwrap().push(answer);
+            Box::pin(async {})
+        });
+        (Channels::with(settings, &Handle::current(), record, None), heard)
+    }
+
+    /// REQ-OOB-05
+    #[tokio::test]
+    async fn where_no_channel_is_open_it_is_said_why() {
+        let (channels, _) = noting(&closed());
+        let why = channels.any_available().unwrap_err();
+        assert!(
+            why.contains("command line is switched off") && why.contains("listener is not open"),
+            "{why}"
+        );
+        channels.page_is_open(true);
+        assert_eq!(channels.any_available(), Ok(()));
+        channels.page_is_open(false);
+        assert!(channels.any_available().is_err());
+        assert_eq!(noting(&Operator { command_line: true, ..closed() }).0.any_available(), Ok(()));
+        assert_eq!(noting(&shell("", true)).0.any_available(), Ok(()));
+        assert!(noting(&shell("", false)).0.any_available().unwrap_err().contains("does not answer"));
+        let secret = SecretSource::Variable("AQUEDUCT_TEST_NEVER_SET".to_owned());
+        let webhook = Webhook { name: "a".to_owned(), url: Secret::new("http://127.0.0.1:9/"), secret };
+        let why = noting(&Operator { webhooks: vec![webhook], ..closed() }).0.any_available().unwrap_err();
+        assert!(why.contains("AQUEDUCT_TEST_NEVER_SET"), "{why}");
+    }
+
+    /// REQ-OOB-26
+    #[tokio::test]
+    async fn an_offer_is_made_once_and_its_answer_heard() {
+        let mut asked = offer::tests::offer(json!({}));
+        asked.expires_at = jiff::Timestamp::MAX;
+        let (channels, heard) = noting(&shell("exit 0", true));
+        channels.offer(&asked);
+        channels.offer(&asked);
+        while heard.lock().unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(*heard.lock().unwrap(), [Answer::new("appr_1", true, "command", "command")]);
+    }
+
+    #[tokio::test]
+    async fn what_is_withdrawn_ends_with_everything_it_started() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut asked = offer::tests::offer(json!({}));
+        asked.expires_at = jiff::Timestamp::MAX;
+        let pid = dir.path().join("pid");
+        let script = format!("sleep 600 & echo $! > '{0}.new'; mv '{0}.new' '{0}'; wait", pid.display());
+        let (channels, heard) = noting(&shell(&script, true));
+        channels.offer(&asked);
+        let child = loop {
+            match std::fs::read_to_string(&pid) {
+                Ok(child) => break child.trim().to_owned(),
+                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+            }
+        };
+        channels.withdraw("appr_1");
+        let is_alive = || {
+            let state = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
+            !state.is_empty() && !state.contains(") Z")
+        };
+        while is_alive() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        assert!(heard.lock().unwrap().is_empty());
+    }
+}
