@@ -85,7 +85,8 @@ fn regex(text: &str, fit: Fit) -> Result<String, Error> {
     if folded.trim().is_empty() {
         return Err(Error::Empty(text.to_owned()));
     }
-    let is_word = |letter: Option<char>| letter.is_some_and(|l| l.is_ascii_alphanumeric() || l == '_' || l == '?');
+    let is_word =
+        |letter: Option<char>| letter.is_some_and(|l| l.is_ascii_alphanumeric() || l == '_' || l == '?');
     let (first, last) = (folded.chars().next(), folded.chars().next_back());
     let mut regex = String::new();
     let body = match fit {

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::{Problems, Registry, check};
 use crate::{
     autonomy, define,
-    define,
     introspect::AdapterInfo,
     limits::Limits,
     name::ToolPrefix,

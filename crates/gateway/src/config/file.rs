@@ -11,8 +11,10 @@ use toml::Spanned;
 
 use super::{bounds, notation::Notation};
 
+mod autonomy;
 mod safety;
 mod upstream;
+pub(super) use autonomy::{Autonomy, SafetyLoop};
 pub(super) use safety::{Condition, Matrix, MinimumTrust, Rule};
 pub(crate) use upstream::Hidden;
 pub(super) use upstream::{Tool, Upstream};
@@ -274,6 +276,11 @@ pub(super) struct Safety {
     pub(super) danger_patterns: Option<BTreeMap<Text, Vec<Text>>>,
     /// Rules about calls.
     pub(super) rule: Option<Vec<Rule>>,
+    /// The execution safety loop: agents report what they are about to do, and are told whether they may.
+    #[serde(rename = "loop")]
+    pub(super) supervision: Option<SafetyLoop>,
+    /// Agents with settings of their own, by name. What is left out is as in `[safety.loop]`.
+    pub(super) agent: Option<BTreeMap<Text, Autonomy>>,
 }
 
 /// Who may call over HTTP.

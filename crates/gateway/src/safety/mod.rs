@@ -9,7 +9,7 @@ mod record;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -22,10 +22,14 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
-use crate::{pipeline::Clock, random, rates::Rates, session::Session, store::SafetyStore};
+use crate::{
+    adapters::safety_loop::SafetyLoop, pipeline::Clock, random, rates::Rates, session::Session,
+    store::SafetyStore,
+};
 
-pub(crate) use confirm::{Asking, Confirmed};
+pub(crate) use confirm::{Asking, Confirmed, approval_id};
 pub(crate) use elicit::is_ours;
+pub(crate) use record::undecided;
 
 /// Who is asked before a call that needs a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -91,6 +95,8 @@ pub struct Safety {
     resumable: Mutex<HashMap<Hash, (Scope, Timestamp)>>,
     /// Seals what clients carry for us.
     seal: Hmac<Sha256>,
+    /// The loop of monitored executions, where there is one.
+    safety_loop: OnceLock<Arc<SafetyLoop>>,
 }
 
 impl Safety {
@@ -104,12 +110,24 @@ impl Safety {
             refused: Rates::default(),
             resumable: Mutex::default(),
             seal: <Hmac<Sha256> as KeyInit>::new(&random::bytes::<64>().into()),
+            safety_loop: OnceLock::new(),
         })
     }
 
     #[must_use]
     pub fn store(&self) -> &SafetyStore {
         &self.store
+    }
+
+    /// Lets calls be decided with the loop; only the first one counts.
+    pub fn supervise(&self, safety_loop: Arc<SafetyLoop>) {
+        let _ = self.safety_loop.set(safety_loop);
+    }
+
+    /// The loop of monitored executions, where there is one.
+    #[must_use]
+    pub fn safety_loop(&self) -> Option<&Arc<SafetyLoop>> {
+        self.safety_loop.get()
     }
 
     #[must_use]
