@@ -6,8 +6,9 @@ use std::{
 };
 
 use aql::{
+    autonomy::{Autonomy, Mode},
     query::CursorKey,
-    registry::{Builder, Concurrency, Problems, Registry},
+    registry::{Builder, Concurrency, Problem, Problems, Registry},
 };
 
 #[cfg(feature = "tokens")]
@@ -16,7 +17,11 @@ use crate::{
     tokens::{List, Own},
 };
 use crate::{
-    adapters::{self, Operations, entities, executions, upstream::Upstreams},
+    adapters::{
+        self, Operations, entities, executions,
+        safety_loop::{self, SafetyLoop},
+        upstream::Upstreams,
+    },
     config::{Checked, Link},
     executions::Executions,
     guard::{self, Places},
@@ -57,6 +62,13 @@ pub fn registry(config: &Checked) -> Result<Arc<Registry>, Problems> {
     let mut own = Operations::new();
     if config.entities.enabled {
         let (operations, types) = adapters::built_in();
+        for operation in operations {
+            own.add(operation, adapters::Nobody);
+        }
+        own.add_types(types);
+    }
+    if let Some(autonomy) = autonomy(config)? {
+        let (operations, types) = safety_loop::definitions(&autonomy);
         for operation in operations {
             own.add(operation, adapters::Nobody);
         }
@@ -118,11 +130,21 @@ pub fn open(config: &Checked) -> Result<App, Error> {
         operations.extend(executions::operations(&running));
         stores = Some((opened, running));
     }
+    if let Some(autonomy) = autonomy(config)? {
+        let (dir, kept) = (&config.store.data, safety.store().clone());
+        let challenge = config.safety_loop.challenge;
+        let own = SafetyLoop::open(dir, kept, autonomy, challenge, ADAPTER, jiff::Timestamp::now)?;
+        operations.extend(safety_loop::operations(&own));
+        safety.supervise(own);
+    }
     let upstreams = Upstreams::new(&config.upstreams, &config.store.data, operations, builder(config));
     let surface = upstreams.surface()?;
-    let key = CursorKey::new(&store::secret(&config.store.data, CURSOR_KEY_FILE)?);
-    let gateway =
-        Gateway::new(surface, jiff::Timestamp::now).with_cursor_key(key).with_page_bytes(config.page_bytes);
+    let mut gateway = Gateway::new(surface, jiff::Timestamp::now).with_page_bytes(config.page_bytes);
+    // The loop alone has no pages to come back to, and keeps nothing but its own.
+    if !config.safety_only {
+        gateway =
+            gateway.with_cursor_key(CursorKey::new(&store::secret(&config.store.data, CURSOR_KEY_FILE)?));
+    }
     let limits = limits(config, &upstreams, &safety)?;
     let gateway = gateway
         .with_upstreams(Arc::clone(&upstreams))
@@ -194,8 +216,20 @@ impl App {
     }
 }
 
+/// The settings of the loop made ready, where there is one.
+fn autonomy(config: &Checked) -> Result<Option<Autonomy>, Problems> {
+    if config.safety_loop.mode == Mode::Disabled {
+        return Ok(None);
+    }
+    config.safety_loop.autonomy().map(Some).map_err(|error| {
+        let (subject, field) = ("the safety loop".to_owned(), "patterns".to_owned());
+        Problems(vec![Problem { subject, field, message: error.to_string() }])
+    })
+}
+
 fn builder(config: &Checked) -> Builder {
     Registry::builder(ADAPTER)
+        .safety_loop(config.safety_loop.mode)
         .mode(config.server.mode)
         .profile(config.server.profile.clone())
         .prefix(config.server.prefix.clone())

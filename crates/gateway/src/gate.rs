@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use aql::{
+    autonomy::define::EXECUTE_AGENT,
     confirm::Scope,
     error::{Code, Error},
     operation::{Operation, OperationId},
@@ -17,11 +18,12 @@ use aql::{
 use serde_json::{Map, Value};
 
 use crate::{
+    adapters::safety_loop::Supervised,
     client::Caller,
     guard::{Guard, OwnPlace},
     pipeline::Clock,
     rates::Rates,
-    safety::{Asking, Confirmed, Safety},
+    safety::{Asking, Confirmed, Safety, undecided},
     session::Session,
 };
 
@@ -116,16 +118,18 @@ impl Gate<'_> {
         }
         let operation = request.operation();
         let dry_run = operation.is_dry_run(request.params());
+        let supervised = self.supervised(operation)?;
         let facts = Facts {
             params: request.params(),
             principal: self.session.principal(),
             dry_run,
-            blocks: Blocks::none(),
-            executing: &[],
+            blocks: supervised.as_ref().map_or(Blocks::none(), Supervised::blocks),
+            executing: supervised.as_ref().map_or(&[], |supervised| &supervised.executing),
         };
         match request.registry().decide(request.id(), &facts) {
             Decision::Allow => {
                 if let Some(safety) = self.safety.filter(|_| !dry_run) {
+                    self.observe(operation).await?;
                     safety.allowed(request.registry(), operation, request.params(), self.session).await?;
                 }
                 Ok(Passed::Permitted(Permitted { request, confirmed: None }))
@@ -141,7 +145,7 @@ impl Gate<'_> {
                     session: self.session,
                     caller: self.caller,
                     may_wait: self.may_wait,
-                    agent: None,
+                    agent: self.agent(&request, supervised.as_ref()),
                 };
                 match safety.confirm(&mut request, reasons, &asking).await? {
                     Confirmed::Yes(scope) => {
@@ -167,6 +171,26 @@ impl Gate<'_> {
             safety.denied(OwnPlace::EVENT, registry, operation, params, place, self.session).await;
         }
         place.error(name)
+    }
+
+    /// What holds for the caller because of the loop. Where that cannot be told, nothing is let through.
+    fn supervised(&self, operation: &Operation) -> Result<Option<Supervised>, Error> {
+        let Some(safety_loop) = self.safety.and_then(|safety| safety.safety_loop()) else { return Ok(None) };
+        safety_loop.supervised(self.session).map_err(|error| undecided(operation, &error))
+    }
+
+    /// The agent that a call is made for. It never gets a token of its own.
+    fn agent(&self, request: &ValidRequest, supervised: Option<&Supervised>) -> Option<String> {
+        let supervised = supervised?;
+        let starting = request.operation().name().as_str() == EXECUTE_AGENT;
+        let named = request.params().get("element_name").and_then(Value::as_str);
+        named.filter(|_| starting).map(str::to_owned).or_else(|| supervised.agent())
+    }
+
+    /// Writes down a call that an executing agent should have reported and did not.
+    async fn observe(&self, operation: &Operation) -> Result<(), Error> {
+        let Some(safety_loop) = self.safety.and_then(|safety| safety.safety_loop()) else { return Ok(()) };
+        safety_loop.observe(self.session, operation).await.map_err(|error| undecided(operation, &error))
     }
 
     async fn denied(

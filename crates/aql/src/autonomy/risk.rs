@@ -209,17 +209,29 @@ const WEIGHTS: &[Weight] = &[
     },
 ];
 
+/// Verbs that only say that something else is done.
+const NEUTRAL: [&str; 7] = ["call", "invoke", "execute", "exec", "run", "perform", "request"];
+
 impl Scorer for Words {
     fn score(&self, action: &Action, escalate_after: u32) -> Risk {
-        let words = words(&action.hint.text);
         let mut factors = Vec::new();
-        let (mut score, reading) = match &action.known {
-            Some((name, level)) => {
+        let named = action.known.as_ref().map(|(name, _)| name.as_str());
+        let words = words(&action.hint.text, named);
+        let said = spoken(&words, action.known.is_some());
+        let mut score = match (&action.known, said) {
+            (Some((name, level)), said) => {
                 factors.push(format!("it names the operation '{name}', which is {level}"));
-                (baseline(*level), *level == DangerLevel::Safe)
+                let worse = said.filter(|said| said.level > *level);
+                // Naming something harmless makes nothing else harmless.
+                baseline(worse.map_or(*level, |said| said.tell(&mut factors)))
             }
-            None => spoken(&words, &mut factors),
+            (None, Some(said)) => baseline(said.tell(&mut factors)),
+            (None, None) => {
+                factors.push("it is not clear what is to be done".to_owned());
+                UNKNOWN_SCORE
+            }
         };
+        let reading = score <= baseline(DangerLevel::Safe);
         for weight in WEIGHTS.iter().filter(|weight| weight.for_reading || !reading) {
             if let Some(word) = words.iter().find(|word| weight.words.contains(word)) {
                 score = score.saturating_add(weight.points);
@@ -251,47 +263,57 @@ pub fn deed(hint: &Folded, known: Option<&str>) -> String {
     if let Some(known) = known {
         return known.to_owned();
     }
-    let words = words(&hint.text);
-    let verbs = words.iter().filter_map(|word| classify::verb(word));
-    let verb = verbs.max_by_key(|verb| verb.danger).map(|verb| verb.word);
-    verb.or(words.first().copied()).unwrap_or_default().to_owned()
+    let words = words(&hint.text, None);
+    let said = verb(&words, false).map(|verb| verb.word);
+    said.or(words.first().copied()).unwrap_or_default().to_owned()
 }
 
-fn words(text: &str) -> Vec<&str> {
-    let parts = text.split(|letter: char| !letter.is_alphanumeric());
-    parts.filter(|part| !part.is_empty()).collect()
+/// The words of a hint, without those of an operation that is looked at by its name.
+fn words<'a>(text: &'a str, named: Option<&str>) -> Vec<&'a str> {
+    let names = text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
+    let others = names.filter(|name| named != Some(*name));
+    others.flat_map(|name| name.split('_')).filter(|word| !word.is_empty()).collect()
 }
 
-/// What the verbs say, and whether all of it is reading.
-fn spoken(words: &[&str], factors: &mut Vec<String>) -> (u8, bool) {
-    if let Some((level, pattern)) = patterns(words) {
-        factors.push(format!("it reads like '{pattern}', which is {level}"));
-        return (baseline(level), false);
+/// What the words of a hint say.
+#[derive(Clone, Copy)]
+struct Said {
+    level: DangerLevel,
+    what: &'static str,
+}
+
+impl Said {
+    fn tell(self, factors: &mut Vec<String>) -> DangerLevel {
+        factors.push(format!("'{}' is {}", self.what, self.level));
+        self.level
     }
-    let verbs = words.iter().filter_map(|word| classify::verb(word));
-    match verbs.max_by_key(|verb| verb.danger) {
-        Some(verb) => {
-            factors.push(format!("'{}' is {}", verb.word, verb.danger));
-            (baseline(verb.danger), verb.danger == DangerLevel::Safe)
-        }
-        None => {
-            factors.push("it is not clear what is to be done".to_owned());
-            (UNKNOWN_SCORE, false)
-        }
+}
+
+fn spoken(words: &[&str], beside_a_name: bool) -> Option<Said> {
+    if let Some((level, what)) = phrase(words) {
+        return Some(Said { level, what });
     }
+    verb(words, beside_a_name).map(|verb| Said { level: verb.danger, what: verb.word })
+}
+
+/// The worst verb. Those that only lead to another count where there is none.
+fn verb(words: &[&str], beside_a_name: bool) -> Option<classify::Verb> {
+    let verbs = || words.iter().filter_map(|word| classify::verb(word));
+    let worst = verbs().filter(|verb| !NEUTRAL.contains(&verb.word)).max_by_key(|verb| verb.danger);
+    worst.or_else(|| verbs().next().filter(|_| !beside_a_name))
 }
 
 /// Phrases as dangerous as the names that read like them, wherever in the sentence they stand.
-fn patterns(words: &[&str]) -> Option<(DangerLevel, &'static str)> {
-    let plain: Vec<&str> =
-        words.iter().map(|word| classify::verb(word).map_or(*word, |verb| verb.word)).collect();
-    let starts =
-        (0..plain.len()).filter(|&start| plain.get(start).is_some_and(|word| classify::verb(word).is_some()));
+fn phrase(words: &[&str]) -> Option<(DangerLevel, &'static str)> {
+    let verbs: Vec<Option<classify::Verb>> = words.iter().map(|word| classify::verb(word)).collect();
+    let plain = |place: usize| match verbs.get(place)? {
+        Some(verb) => Some(verb.word),
+        None => words.get(place).copied(),
+    };
+    let starts = (0..words.len()).filter(|&place| matches!(verbs.get(place), Some(Some(_))));
     // A few words behind the verb are as much as a name has.
-    let phrases = starts.filter_map(|start| plain.get(start..plain.len().min(start + 3)));
-    phrases
-        .filter_map(|phrase| classify::patterns::level(&phrase.join("_"), None))
-        .max_by_key(|(level, _)| *level)
+    let phrases = starts.map(|start| (start..start + 3).map_while(plain).collect::<Vec<_>>().join("_"));
+    phrases.filter_map(|phrase| classify::patterns::level(&phrase, None)).max_by_key(|(level, _)| *level)
 }
 
 #[cfg(test)]
@@ -347,6 +369,16 @@ mod tests {
             let score = risk("calling some_operation for item 7", Some(level), 0).score;
             assert!((low..=high).contains(&score), "{level}: {score}");
         }
+    }
+
+    #[test]
+    fn naming_something_harmless_makes_nothing_else_harmless() {
+        let hint = "calling some_operation, then wiping the disk";
+        assert!(risk(hint, Some(DangerLevel::Safe), 0).score > 85);
+        assert!(
+            risk("calling get_weather for Oslo", None, 0).score < 16,
+            "a call is as good as what it calls"
+        );
     }
 
     /// LREQ-DANGER-19

@@ -32,6 +32,8 @@ pub enum Command {
     Pause { challenge: String },
     /// A blocked agent asks to go on.
     Ask { challenge: String },
+    /// Time has passed, and nothing else.
+    Look,
     /// The operator wants the code of a challenge.
     Reveal { challenge: String },
     /// Somebody gave a code, which is right or not.
@@ -116,7 +118,7 @@ impl Agent {
             Command::Pause { challenge } if self.paused(now).is_none() => {
                 effects.push(self.issue(challenge, Tier::Verify, now, life));
             }
-            Command::Stop { .. } | Command::Ask { .. } | Command::Pause { .. } => {}
+            Command::Stop { .. } | Command::Ask { .. } | Command::Pause { .. } | Command::Look => {}
             Command::Reveal { challenge } => effects.push(self.reveal(challenge, now)),
             Command::Attempt { challenge, right } => effects.extend(self.attempt(challenge, right, now)),
             Command::Unblock => effects.extend(self.unblock()),

@@ -13,7 +13,10 @@ mod split;
 mod verbs;
 mod words;
 
-pub(crate) use self::{verbs::of_any_form as verb, words::of_name as words_of_name};
+pub(crate) use self::{
+    verbs::{Verb, of_any_form as verb},
+    words::of_name as words_of_name,
+};
 
 use std::collections::BTreeMap;
 

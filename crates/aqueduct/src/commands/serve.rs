@@ -28,15 +28,25 @@ pub(crate) struct Arguments {
     /// Allow an address that other machines can reach; needs tokens in the configuration
     #[arg(long)]
     allow_remote: bool,
+    /// Serve the execution safety loop and nothing else, to stand beside other servers
+    #[arg(long)]
+    safety_only: bool,
+    /// Configuration file for --safety-only, of which only the settings of safety, server and store count
+    #[arg(long, value_name = "FILE", requires = "safety_only", conflicts_with = "config")]
+    policy: Option<std::path::PathBuf>,
     #[command(flatten)]
     configuration: Configuration,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     let _log = report::log();
+    if let Some(policy) = arguments.policy.take() {
+        arguments.configuration.config = Some(policy);
+    }
     let mut flags = arguments.configuration.overrides();
     flags.http = arguments.http;
     flags.allow_remote = arguments.allow_remote;
+    flags.safety_only = arguments.safety_only;
     let config = arguments.configuration.load_with(flags)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -48,6 +58,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
             on_stdio(&config, &app).await
         } else {
             let mut client = vec!["serve".to_owned(), "--stdio".to_owned()];
+            if arguments.safety_only {
+                client.push("--safety-only".to_owned());
+            }
             client.extend(arguments.configuration.as_arguments(config.file.as_deref()));
             on_http(&config, &app, &client).await
         };

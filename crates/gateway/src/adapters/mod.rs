@@ -2,6 +2,7 @@
 
 pub mod entities;
 pub mod executions;
+pub mod safety_loop;
 pub mod typed;
 pub mod upstream;
 

@@ -1,6 +1,9 @@
 //! The ranges that numbers may be set in: one constant each, which the check, the schema and the reference all read.
 
-use aql::limits::{self, Limit, OutOfRange};
+use aql::{
+    autonomy::settings,
+    limits::{self, Limit, OutOfRange},
+};
 use schemars::Schema;
 
 use super::{
@@ -53,6 +56,30 @@ pub(super) const SHUTDOWN_GRACE_SECONDS: Bounds = Bounds {
     min: 0,
     max: 600,
     default: Some(10),
+};
+pub(super) const CHALLENGE_SECONDS: Bounds = Bounds {
+    section: "safety.loop",
+    key: "challenge_seconds",
+    unit: "seconds",
+    min: 10,
+    max: 24 * 60 * 60,
+    default: Some(crate::adapters::safety_loop::CHALLENGE_SECONDS_DEFAULT),
+};
+pub(super) const AUTONOMOUS_STEPS: Bounds = Bounds {
+    section: "safety",
+    key: "max_autonomous_steps",
+    unit: "steps",
+    min: 1,
+    max: 1_000_000,
+    default: Some(settings::MAX_AUTONOMOUS_STEPS_DEFAULT as u64),
+};
+pub(super) const ESCALATE_AFTER: Bounds = Bounds {
+    section: "safety",
+    key: "escalate_after",
+    unit: "times",
+    min: 1,
+    max: 1_000_000,
+    default: Some(settings::ESCALATE_AFTER_DEFAULT as u64),
 };
 /// Clients give a call up after a minute.
 pub(super) const HOLD_SECONDS: Bounds =

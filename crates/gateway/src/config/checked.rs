@@ -15,7 +15,7 @@ use aql::{
 };
 
 use super::{
-    address, auth, bounds, clients, confirmation,
+    address, auth, autonomy, bounds, clients, confirmation,
     endpoints::{self, Asked},
     entities,
     environment::{self, Environment},
@@ -29,7 +29,7 @@ use super::{
     wrapped,
 };
 
-use crate::{executions, safety::Confirmation};
+use crate::{adapters::safety_loop, executions, safety::Confirmation};
 
 /// Everything the operator may set, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,6 +48,9 @@ pub struct Checked {
     pub confirmation: crate::safety::Settings,
     /// Quotas, and what other servers allow.
     pub quotas: aql::quota::Limits,
+    pub safety_loop: safety_loop::Options,
+    /// Whether the loop is all that is served.
+    pub safety_only: bool,
     pub auth: Auth,
     /// The other servers that are used, in the order of the file.
     pub upstreams: Vec<Upstream>,
@@ -140,13 +143,14 @@ pub(super) fn check(
     let remote = address::Remote { allowed: flags.allow_remote, has_tokens: !auth.tokens.is_empty() };
     let server = server(file, environment, flags, remote)?;
     // Those of the file are checked for their form in any case.
-    let used = flags.wrapped.is_none();
+    let used = flags.wrapped.is_none() && !flags.safety_only;
     let mut settled = upstream::upstreams(&file.upstream, &file.notation, base, environment, used)?;
     if let Some(wrapped) = &flags.wrapped {
         settled = wrapped::wrapped(wrapped, environment)?;
     }
     let Settled { upstreams, left_out, warnings: about_upstreams } = settled;
     let confirmation = confirmation::settings(&file.safety, environment)?;
+    let safety_loop = autonomy::options(&file.safety, environment, flags.safety_only)?;
     let about_safety = confirmation::warnings(&confirmation);
     let warnings = [warnings(&server), about_safety, file.notes.clone(), about_upstreams].concat();
     let max_database_bytes = &file.store.max_database_bytes;
@@ -166,10 +170,12 @@ pub(super) fn check(
         policy: Policy {
             gating: confirmation.confirmation != Confirmation::Off,
             tokens: confirmation.confirmation == Confirmation::Token,
-            ..safety::policy(&file.safety)?
+            ..with_loop(safety::policy(&file.safety)?, &safety_loop)
         },
         confirmation,
         quotas: quota::limits(file, &upstreams)?,
+        safety_loop,
+        safety_only: flags.safety_only,
         auth,
         upstreams,
         left_out,
@@ -177,6 +183,12 @@ pub(super) fn check(
         warnings,
         server,
     })
+}
+
+/// An execution of an agent begins with a person's word.
+fn with_loop(mut policy: Policy, safety_loop: &safety_loop::Options) -> Policy {
+    policy.rules.extend(safety_loop.rule());
+    policy
 }
 
 fn executions(written: &file::Executions) -> Result<executions::Options, Error> {

@@ -11,10 +11,12 @@ use toml::Spanned;
 
 use super::{bounds, notation::Notation};
 
+mod autonomy;
 mod operator;
 mod quota;
 mod safety;
 mod upstream;
+pub(super) use autonomy::{Autonomy, SafetyLoop};
 pub(super) use operator::{Operator, Webhook};
 pub(super) use quota::{ApiLimit, Cost, Fraction, Quota};
 pub(super) use safety::{Condition, Matrix, MinimumTrust, Rule};
@@ -284,6 +286,11 @@ pub(super) struct Safety {
     /// Budgets: how much may be used before answers warn, before calls wait for a word, and before they end.
     #[serde(default)]
     pub(super) quota: Vec<Quota>,
+    /// The execution safety loop: agents report what they are about to do, and are told whether they may.
+    #[serde(rename = "loop")]
+    pub(super) supervision: Option<SafetyLoop>,
+    /// Agents with settings of their own, by name. What is left out is as in `[safety.loop]`.
+    pub(super) agent: Option<BTreeMap<Text, Autonomy>>,
 }
 
 /// Who may call over HTTP.

@@ -36,6 +36,8 @@ pub struct Overrides {
     pub prefix: Option<String>,
     /// Whether an address that other machines can reach may be served at, given tokens.
     pub allow_remote: bool,
+    /// Whether the execution safety loop is all that is served.
+    pub safety_only: bool,
     /// The one server that is used, in place of those of the file and of the built-in workspace.
     pub wrapped: Option<Wrapped>,
 }

@@ -17,6 +17,7 @@
 
 mod address;
 mod auth;
+mod autonomy;
 mod bounds;
 mod checked;
 pub(crate) mod clients;

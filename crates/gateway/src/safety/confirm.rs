@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use aql::{
+    autonomy::define::EXECUTE_AGENT,
     confirm::{self, Scope, Token, TokenKind},
     error::{Code, Error},
     operation::Operation,
@@ -152,8 +153,11 @@ impl Safety {
         }
         let level = operation.danger().level;
         let new = NewApproval {
-            id: format!("appr_{}", unguessable().get(..16).unwrap_or_default()),
-            kind: ApprovalKind::Call,
+            id: approval_id(),
+            kind: match operation.name().as_str() {
+                EXECUTE_AGENT => ApprovalKind::Start,
+                _ => ApprovalKind::Call,
+            },
             scope: scope.clone(),
             agent: asking.agent.clone(),
             danger: level,
@@ -243,6 +247,11 @@ impl Safety {
 /// 256 random bits as text.
 pub(crate) fn unguessable() -> String {
     URL_SAFE_NO_PAD.encode(random::bytes::<32>())
+}
+
+/// What a question is called.
+pub(crate) fn approval_id() -> String {
+    format!("appr_{}", unguessable().get(..16).unwrap_or_default())
 }
 
 /// What a person is asked.

@@ -23,10 +23,14 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
-use crate::{pipeline::Clock, random, rates::Rates, session::Session, store::SafetyStore};
+use crate::{
+    adapters::safety_loop::SafetyLoop, pipeline::Clock, random, rates::Rates, session::Session,
+    store::SafetyStore,
+};
 
-pub(crate) use confirm::{Asking, Confirmed};
+pub(crate) use confirm::{Asking, Confirmed, approval_id};
 pub(crate) use elicit::is_ours;
+pub(crate) use record::undecided;
 
 /// Who is asked before a call that needs a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -94,6 +98,8 @@ pub struct Safety {
     resumable: Mutex<HashMap<Hash, (Scope, Timestamp)>>,
     /// Seals what clients carry for us.
     seal: Hmac<Sha256>,
+    /// The loop of monitored executions, where there is one.
+    safety_loop: OnceLock<Arc<SafetyLoop>>,
 }
 
 impl Safety {
@@ -108,6 +114,7 @@ impl Safety {
             refused: Rates::default(),
             resumable: Mutex::default(),
             seal: <Hmac<Sha256> as KeyInit>::new(&random::bytes::<64>().into()),
+            safety_loop: OnceLock::new(),
         })
     }
 
@@ -124,6 +131,17 @@ impl Safety {
     #[must_use]
     pub fn channels(&self) -> Option<&channels::Channels> {
         self.channels.get()
+    }
+
+    /// Lets calls be decided with the loop; only the first one counts.
+    pub fn supervise(&self, safety_loop: Arc<SafetyLoop>) {
+        let _ = self.safety_loop.set(safety_loop);
+    }
+
+    /// The loop of monitored executions, where there is one.
+    #[must_use]
+    pub fn safety_loop(&self) -> Option<&Arc<SafetyLoop>> {
+        self.safety_loop.get()
     }
 
     #[must_use]

@@ -63,7 +63,7 @@ impl Safety {
 }
 
 /// The answer where the store fails: nothing is let through that could not be written down.
-pub(super) fn undecided(operation: &Operation, error: &store::Error) -> Error {
+pub(crate) fn undecided(operation: &Operation, error: &store::Error) -> Error {
     tracing::error!(%error, "a safety decision could not be kept");
     let reason = "no decision could be made, because the store of safety decisions failed";
     let denied = Error::permission_denied(operation.name().as_str(), reason);

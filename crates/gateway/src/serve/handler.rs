@@ -97,6 +97,10 @@ impl ServerHandler for Handler {
             instructions.push_str("\n\n");
             instructions.push_str(introduction);
         }
+        if let Some(duty) = aql::autonomy::define::instructions(surface.registry().safety_loop()) {
+            instructions.push_str("\n\n");
+            instructions.push_str(duty);
+        }
         info.instructions = Some(instructions);
         info
     }

@@ -112,6 +112,11 @@ impl Database {
         }
     }
 
+    /// A connection of one's own.
+    pub(super) fn connection(&self, access: OpenFlags) -> Result<Connection, Error> {
+        self.readers.connect(access)
+    }
+
     /// Runs `work` in a transaction on the writer thread and returns once its effect is on disk.
     ///
     /// `work` may run a second time, on the state without its first run, when another write of the same

@@ -5,12 +5,27 @@
 
 mod blocks;
 mod challenges;
+mod confirm;
+mod executions;
 mod kept;
+mod pause;
+mod record;
+mod tell;
+#[cfg(test)]
+mod tests;
+mod watch;
 
-use aql::autonomy::Challenge;
-use jiff::Timestamp;
+use std::sync::Arc;
+
+use aql::{
+    autonomy::{Autonomy, Challenge, Directive, Folded, Mode, Scorer, StepOutcome},
+    danger::DangerLevel,
+};
+use jiff::{SignedDuration, Timestamp};
 
 use super::SafetyStore;
+pub(super) use executions::purge;
+pub use watch::{Bound, Snapshot, Watch};
 
 /// `agent_changes` counts what others may have to hear of, so that they need not read everything whenever an audit entry
 /// was added.
@@ -48,6 +63,56 @@ CREATE TABLE callers (
     principal TEXT PRIMARY KEY,
     attempts TEXT NOT NULL
 ) STRICT;
+CREATE TABLE agent_executions (
+    id TEXT PRIMARY KEY,
+    agent TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    mode TEXT NOT NULL,
+    goal TEXT,
+    steps INTEGER NOT NULL,
+    unseen_steps INTEGER NOT NULL,
+    pause_id TEXT,
+    pause_reason TEXT,
+    paused_at INTEGER,
+    started_at INTEGER NOT NULL,
+    last_step_at INTEGER,
+    ended_at INTEGER,
+    ended_as TEXT
+) STRICT;
+CREATE INDEX agent_executions_open ON agent_executions (owner, session_id, agent) WHERE ended_at IS NULL;
+CREATE INDEX agent_executions_old ON agent_executions (started_at);
+CREATE TABLE agent_steps (
+    execution_id TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    hint TEXT NOT NULL,
+    deed TEXT,
+    description TEXT,
+    outcome TEXT,
+    findings TEXT,
+    continued INTEGER NOT NULL,
+    PRIMARY KEY (execution_id, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE agent_consents (
+    number INTEGER PRIMARY KEY,
+    agent TEXT NOT NULL,
+    action BLOB NOT NULL,
+    consent TEXT NOT NULL,
+    until INTEGER NOT NULL
+) STRICT;
+CREATE INDEX agent_consents_of ON agent_consents (agent, action);
+CREATE TABLE approval_tokens (
+    hash BLOB PRIMARY KEY,
+    approval_id TEXT NOT NULL,
+    made_by TEXT NOT NULL,
+    expires_at INTEGER NOT NULL,
+    used INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER agents_hear_of_answers AFTER UPDATE OF state ON approvals WHEN NEW.kind = 'pause' BEGIN
+    UPDATE agent_changes SET number = number + 1;
+END;
 CREATE TABLE agent_changes (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     number INTEGER NOT NULL
@@ -115,4 +180,136 @@ pub enum Verified {
         retry_after_seconds: u64,
     },
     Missing,
+}
+
+/// What steps are judged by.
+#[derive(Clone)]
+pub struct Judge {
+    pub autonomy: Arc<Autonomy>,
+    pub scorer: Arc<dyn Scorer>,
+    /// How long a challenge can be answered.
+    pub challenge_life: SignedDuration,
+    /// The process, which no other is called like.
+    pub owner: String,
+    /// What the server calls itself.
+    pub adapter: String,
+}
+
+/// A monitored execution to begin.
+#[derive(Debug, Clone)]
+pub struct NewAgentExecution {
+    pub id: String,
+    pub agent: String,
+    pub caller: Caller,
+    pub goal: Option<String>,
+    /// Used if the agent is blocked and its challenge is over.
+    pub challenge_id: String,
+}
+
+/// How far a monitored execution is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    Running,
+    Paused,
+    Stopped,
+    Completed,
+    Cancelled,
+}
+
+impl Status {
+    pub(super) const ENDED: [Self; 2] = [Self::Completed, Self::Cancelled];
+
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Paused => "paused",
+            Self::Stopped => "stopped",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// A monitored execution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentExecution {
+    pub id: String,
+    pub agent: String,
+    pub caller: Caller,
+    pub mode: Mode,
+    pub steps: u64,
+    /// Steps since a person last looked.
+    pub unseen_steps: u32,
+    pub pause: Option<OpenPause>,
+    pub started_at: Timestamp,
+    pub last_step_at: Option<Timestamp>,
+    pub ended: Option<(Timestamp, Status)>,
+}
+
+/// A pause that a person has to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenPause {
+    /// What the person is asked.
+    pub approval_id: String,
+    pub reason: String,
+    pub at: Timestamp,
+}
+
+/// What an agent reports.
+#[derive(Debug, Clone)]
+pub struct NewStep {
+    pub agent: String,
+    pub caller: Caller,
+    /// As written, but without codes.
+    pub hint: String,
+    pub folded: Folded,
+    /// The most dangerous operation of ours that it names.
+    pub known: Option<(String, DangerLevel)>,
+    pub description: Option<String>,
+    pub outcome: Option<StepOutcome>,
+    pub findings: Option<String>,
+    /// Used if a challenge is issued.
+    pub challenge_id: String,
+    /// Used if a person is asked.
+    pub approval_id: String,
+}
+
+/// Why an operation of an agent is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// It has no execution in this session.
+    NotExecuting,
+    Blocked {
+        block: Block,
+        /// The challenge to be answered, unless none is issued for a while.
+        challenge: Option<Challenge>,
+        retry_after_seconds: Option<u64>,
+    },
+}
+
+/// What came of a report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recorded {
+    pub directive: Directive,
+    /// Whether the stages were run.
+    pub evaluated: bool,
+}
+
+/// What came of a token for an approval.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Confirmed {
+    Done(Box<super::Approval>),
+    /// The token is unknown.
+    Invalid,
+    Expired,
+    AlreadyUsed,
+    /// It is for another operation.
+    OtherOperation,
+    /// Whoever caused the wait cannot end it.
+    Self_,
+    /// Too many wrong tokens.
+    Locked {
+        retry_after_seconds: u64,
+    },
 }

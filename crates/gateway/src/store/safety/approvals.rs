@@ -284,6 +284,7 @@ impl SafetyStore {
             .write(Effect { frees_space: true, ..Effect::default() }, move |connection| {
                 let before = now.saturating_sub(KEPT).unwrap_or(now).as_microsecond();
                 connection.execute("DELETE FROM approvals WHERE expires_at < ?1", [before])?;
+                super::agents::purge(connection, now)?;
                 super::tokens::purge(connection, now)
             })
             .await
@@ -338,7 +339,7 @@ fn too_many(connection: &Connection, principal: &str, now: Timestamp) -> Result<
     Ok((pending >= PENDING_MAX).then_some(60))
 }
 
-fn answer(
+pub(super) fn answer(
     connection: &Connection,
     id: &str,
     approve: bool,
@@ -401,14 +402,14 @@ fn revoke(connection: &Connection, which: Which<'_>, why: &str, now: Timestamp) 
     Ok(found.len())
 }
 
-fn set_state(connection: &Connection, id: &str, state: ApprovalState) -> Result<(), Error> {
+pub(super) fn set_state(connection: &Connection, id: &str, state: ApprovalState) -> Result<(), Error> {
     connection
         .prepare_cached("UPDATE approvals SET state = ?2 WHERE id = ?1")?
         .execute((id, state.as_str()))?;
     Ok(())
 }
 
-const COLUMNS: &str = "id, kind, state, operation, adapter, session_id, principal, agent, danger, trust, reasons, \
+pub(super) const COLUMNS: &str = "id, kind, state, operation, adapter, session_id, principal, agent, danger, trust, reasons, \
      message, params, asked_at, expires_at, not_before, answered_at, answered_by, channel";
 
 /// What is open for the very call, the latest first.
@@ -423,12 +424,12 @@ fn open(connection: &Connection, scope: &Scope) -> Result<Vec<Approval>, Error> 
     all(connection.prepare_cached(&sql)?, (session_id, operation, params_hash, adapter, principal), approval)
 }
 
-fn find(connection: &Connection, id: &str) -> Result<Option<Approval>, Error> {
+pub(super) fn find(connection: &Connection, id: &str) -> Result<Option<Approval>, Error> {
     let sql = format!("SELECT {COLUMNS} FROM approvals WHERE id = ?1");
     Ok(connection.prepare_cached(&sql)?.query_row([id], approval).optional()?)
 }
 
-fn insert(connection: &Connection, new: &NewApproval, asked: &Approval) -> Result<(), Error> {
+pub(super) fn insert(connection: &Connection, new: &NewApproval, asked: &Approval) -> Result<(), Error> {
     connection
         .prepare_cached(
             "INSERT INTO approvals (id, kind, state, operation, params_hash, adapter, trust, session_id, principal, agent,
@@ -473,7 +474,7 @@ pub(super) fn danger(row: &Row<'_>, column: usize) -> rusqlite::Result<DangerLev
     level.ok_or(rusqlite::Error::IntegralValueOutOfRange(column, number))
 }
 
-fn approval(row: &Row<'_>) -> rusqlite::Result<Approval> {
+pub(super) fn approval(row: &Row<'_>) -> rusqlite::Result<Approval> {
     let trust: Option<String> = row.get(9)?;
     Ok(Approval {
         id: row.get(0)?,
@@ -499,7 +500,7 @@ fn approval(row: &Row<'_>) -> rusqlite::Result<Approval> {
 }
 
 impl NewApproval {
-    fn asked(&self, now: Timestamp) -> Approval {
+    pub(super) fn asked(&self, now: Timestamp) -> Approval {
         let Scope { operation, adapter, session_id, principal, .. } = self.scope.clone();
         let after = |duration: SignedDuration| now.saturating_add(duration).map(storable).unwrap_or(now);
         Approval {
@@ -528,7 +529,7 @@ impl NewApproval {
 
 impl Approval {
     /// The same with the state that the time has brought.
-    fn at(self, now: Timestamp) -> Self {
+    pub(super) fn at(self, now: Timestamp) -> Self {
         let open =
             matches!(self.state, ApprovalState::Pending | ApprovalState::Approved | ApprovalState::Denied);
         match open && now >= self.expires_at {
@@ -538,7 +539,7 @@ impl Approval {
     }
 
     /// What the audit log says of it.
-    fn event(&self, event: &str, outcome: Outcome) -> Event {
+    pub(super) fn event(&self, event: &str, outcome: Outcome) -> Event {
         Event {
             outcome: Some(outcome),
             session_id: Some(self.session_id.clone()),

@@ -1,12 +1,15 @@
 //! Challenges as the operator's side sees them, and the codes that answer them.
 
+use aql::autonomy::Tier;
 use aql::autonomy::attempts::Attempts;
+use aql::autonomy::evaluate::Consent;
 use aql::autonomy::state::{Command, Effect};
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension};
 use subtle::ConstantTimeEq;
 
 use super::kept::{Told, Which, asked, asked_row, change, load};
+use super::pause;
 use super::{Asked, Caller, CodeHash, Revealed, SafetyStore, Verified};
 use crate::failpoint;
 use crate::store::Error;
@@ -128,6 +131,15 @@ fn verify(
             Effect::Verified { .. } => {
                 // Spent: not even its hash is needed any more.
                 forget_code(connection, id)?;
+                let consent = match asked.challenge.tier {
+                    Tier::Verify => Consent::Verified,
+                    Tier::Hard => Consent::Unblocked,
+                };
+                let action = action(connection, id)?;
+                if !action.is_empty() {
+                    pause::consent(connection, &asked.agent, &action, consent, now)?;
+                }
+                pause::seen(connection, &asked.agent)?;
                 return Ok(Verified::Right(asked));
             }
             _ => {}
@@ -135,6 +147,15 @@ fn verify(
     }
     forget_code(connection, id)?;
     Ok(Verified::Wrong { asked, locked_seconds: locked })
+}
+
+/// The action that a challenge is about.
+pub(super) fn action(connection: &Connection, id: &str) -> Result<Vec<u8>, Error> {
+    let found = connection
+        .prepare_cached("SELECT action FROM challenges WHERE id = ?1")?
+        .query_row([id], |row| row.get(0))
+        .optional()?;
+    Ok(found.unwrap_or_default())
 }
 
 fn forget_code(connection: &Connection, id: &str) -> Result<(), Error> {

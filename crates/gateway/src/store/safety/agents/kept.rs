@@ -27,8 +27,8 @@ pub(super) struct About {
     pub(super) owner: String,
     pub(super) reason: String,
     pub(super) hint: String,
-    /// The action by its hash, so that the same one is known again.
-    pub(super) action: [u8; 32],
+    /// The action by its hash, so that the same one is known again; empty where no consent could be for it.
+    pub(super) action: Vec<u8>,
 }
 
 /// Which challenges of an agent count.
@@ -185,7 +185,7 @@ fn insert(
             &about.caller.session_id,
             &about.reason,
             &about.hint,
-            about.action,
+            &about.action,
             challenge.asked_at.as_microsecond(),
             challenge.expires_at.as_microsecond(),
         ))?;

@@ -1,0 +1,263 @@
+//! The execution safety loop: agents that say what they are about to do, and are told whether they may.
+//!
+//! What is decided is decided by [`aql::autonomy`], inside the transaction that keeps it. Here is what lives as long as the
+//! process: who executes in which session, and a picture of the blocks that is as fresh as the file.
+
+mod operations;
+mod refusal;
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::Path,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use aql::{
+    audit::{Event, Outcome},
+    autonomy::{Autonomy, Mode, Rules, Scorer, Settings, Words, define, fold, pattern},
+    category::Category,
+    operation::Operation,
+    policy::{Blocks, Executing, Rule, Then},
+    registry::RESERVED,
+};
+use arc_swap::ArcSwap;
+use jiff::{SignedDuration, Timestamp};
+
+pub use operations::{definitions, operations};
+
+use crate::{
+    codes::Codes,
+    pipeline::Clock,
+    session::Session,
+    store::{
+        self, SafetyStore,
+        safety::agents::{Caller, Judge, Snapshot, Watch},
+    },
+};
+
+/// How long a challenge can be answered, unless the operator says otherwise.
+pub const CHALLENGE_SECONDS_DEFAULT: u64 = 300;
+
+/// What the operator settled about the loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    pub mode: Mode,
+    pub rules: Rules,
+    /// Agents with settings of their own, all of them.
+    pub agents: BTreeMap<String, Rules>,
+    pub challenge: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Disabled,
+            rules: Rules::default(),
+            agents: BTreeMap::new(),
+            challenge: Duration::from_secs(CHALLENGE_SECONDS_DEFAULT),
+        }
+    }
+}
+
+impl Options {
+    /// The settings made ready.
+    pub fn autonomy(&self) -> Result<Autonomy, pattern::Error> {
+        let agents = self.agents.iter();
+        let agents = agents
+            .map(|(name, rules)| Ok((name.clone(), Settings::new(rules.clone())?)))
+            .collect::<Result<_, _>>()?;
+        Ok(Autonomy { mode: self.mode, all: Settings::new(self.rules.clone())?, agents })
+    }
+
+    /// What the gate asks a person for because of the loop: an execution begins with an approval.
+    #[must_use]
+    pub fn rule(&self) -> Option<Rule> {
+        (self.mode == Mode::Enforcing).then(|| Rule {
+            operations: vec![define::EXECUTE_AGENT.to_owned()],
+            reason: Some("a monitored execution begins only if a person agrees".to_owned()),
+            ..Rule::new(Then::Confirm)
+        })
+    }
+}
+
+/// The loop of one process.
+pub struct SafetyLoop {
+    store: SafetyStore,
+    codes: Codes,
+    judge: Judge,
+    watch: Watch,
+    seen: ArcSwap<Snapshot>,
+    /// Sessions whose end is waited for.
+    watched: Mutex<HashSet<String>>,
+    evaluations: AtomicU64,
+    clock: Clock,
+}
+
+/// What holds for a session's calls because of the loop.
+pub struct Supervised {
+    seen: Arc<Snapshot>,
+    pub executing: Vec<Executing>,
+}
+
+impl Supervised {
+    #[must_use]
+    pub fn blocks(&self) -> &Blocks {
+        &self.seen.blocks
+    }
+
+    /// The agent that the session belongs to.
+    #[must_use]
+    pub fn agent(&self) -> Option<String> {
+        self.executing.first().map(|executing| match executing {
+            Executing::NothingReported { agent }
+            | Executing::Paused { agent, .. }
+            | Executing::Running { agent } => agent.clone(),
+        })
+    }
+}
+
+impl SafetyLoop {
+    /// Opens the loop over a data directory. Blocks: meant for the start of the process.
+    pub fn open(
+        dir: &Path,
+        store: SafetyStore,
+        autonomy: Autonomy,
+        challenge: Duration,
+        adapter: &str,
+        clock: Clock,
+    ) -> Result<Arc<Self>, store::Error> {
+        let owner = uuid::Uuid::new_v4().to_string();
+        let judge = Judge {
+            autonomy: Arc::new(autonomy),
+            scorer: Arc::new(Words),
+            challenge_life: SignedDuration::try_from(challenge).unwrap_or(SignedDuration::MAX),
+            owner,
+            adapter: adapter.to_owned(),
+        };
+        let watch = store.watch(&judge.owner)?;
+        let seen = watch.look(clock())?.unwrap_or_default();
+        Ok(Arc::new(Self {
+            codes: Codes::open(dir)?,
+            seen: ArcSwap::from_pointee(seen),
+            watched: Mutex::default(),
+            evaluations: AtomicU64::new(0),
+            store,
+            judge,
+            watch,
+            clock,
+        }))
+    }
+
+    /// The same with another judge of risks.
+    #[must_use]
+    pub fn scored_by(self: Arc<Self>, scorer: Arc<dyn Scorer>) -> Arc<Self> {
+        match Arc::try_unwrap(self) {
+            Ok(mut own) => {
+                own.judge.scorer = scorer;
+                Arc::new(own)
+            }
+            Err(shared) => shared,
+        }
+    }
+
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.judge.autonomy.mode
+    }
+
+    #[must_use]
+    pub fn autonomy(&self) -> &Autonomy {
+        &self.judge.autonomy
+    }
+
+    /// How many reports were judged.
+    #[must_use]
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations.load(Ordering::Relaxed)
+    }
+
+    /// What holds for a session's calls now, or nothing where nothing is enforced.
+    pub fn supervised(&self, session: &Session) -> Result<Option<Supervised>, store::Error> {
+        if self.mode() != Mode::Enforcing {
+            return Ok(None);
+        }
+        let now = (self.clock)();
+        let seen = self.seen(now)?;
+        let bound = seen.sessions.get(session.id());
+        let executing = bound.into_iter().flatten().map(|bound| bound.executing(now)).collect();
+        Ok(Some(Supervised { seen, executing }))
+    }
+
+    fn seen(&self, now: Timestamp) -> Result<Arc<Snapshot>, store::Error> {
+        if let Some(snapshot) = self.watch.look(now)? {
+            self.seen.store(Arc::new(snapshot));
+        }
+        Ok(self.seen.load_full())
+    }
+
+    /// Writes down where an executing agent does something that it has not reported. The rule is cooperative, so it is
+    /// for people to see; what can be held back is held back by the gate.
+    pub async fn observe(&self, session: &Session, operation: &Operation) -> Result<(), store::Error> {
+        let name = operation.name().as_str();
+        if operation.category() == Category::Read || RESERVED.contains(&name) || self.mode() == Mode::Disabled
+        {
+            return Ok(());
+        }
+        let now = (self.clock)();
+        let seen = self.seen(now)?;
+        let Some(bound) = seen.sessions.get(session.id()).filter(|bound| !bound.is_empty()) else {
+            return Ok(());
+        };
+        if bound.iter().any(|bound| bound.hints.iter().any(|hint| tells_of(hint, operation))) {
+            return Ok(());
+        }
+        let agents: Vec<&str> = bound.iter().map(|bound| bound.agent.as_str()).collect();
+        let event = Event {
+            outcome: Some(Outcome::Failure),
+            session_id: Some(session.id().to_owned()),
+            principal: Some(session.principal().to_owned()),
+            agent: Some(agents.join(", ")),
+            operation: Some(name.to_owned()),
+            danger_level: Some(operation.danger().level),
+            reasons: vec!["no reported step tells of this operation".to_owned()],
+            ..Event::new("PROTOCOL_VIOLATION")
+        };
+        self.store.audit(event, now).await
+    }
+
+    /// Ends what a session has open when it ends.
+    fn watch(self: &Arc<Self>, session: &Arc<Session>) {
+        if !self.watched().insert(session.id().to_owned()) {
+            return;
+        }
+        let (own, session) = (Arc::clone(self), Arc::clone(session));
+        tokio::spawn(async move {
+            session.ended().await;
+            own.watched().remove(session.id());
+            let ended = own.store.end_agents_of(&own.judge.owner, session.id(), (own.clock)()).await;
+            if let Err(error) = ended {
+                tracing::warn!(%error, "the executions of a session's agents could not be ended");
+            }
+        });
+    }
+
+    fn watched(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn caller(session: &Session) -> Caller {
+    Caller { session_id: session.id().to_owned(), principal: session.principal().to_owned() }
+}
+
+/// Whether a hint names the operation, or has all the words of its name.
+fn tells_of(hint: &str, operation: &Operation) -> bool {
+    let hint = fold(hint).text;
+    let name = operation.name().as_str();
+    let has = |word: &str| hint.contains(word.trim_end_matches('s').trim_end_matches('e'));
+    hint.contains(name) || operation.bare_name().split('_').all(has)
+}

@@ -1,0 +1,226 @@
+//! The six operations.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use aql::{
+    autonomy::{Autonomy, StepOutcome, code, define, fold},
+    danger::DangerLevel,
+    define::{Operation, Type},
+    error::{Code, Error},
+    registry::{RESERVED, Registry},
+    response::Data,
+};
+use serde_json::{Map, Value, json};
+
+use super::{
+    SafetyLoop, caller,
+    refusal::{locked, not_confirmed, not_verified, refused, undecided},
+};
+use crate::{
+    adapters::Operations,
+    dispatch::{Context, Outcome, Work},
+    gate::Permitted,
+    store::safety::agents::{AgentExecution, Confirmed, NewAgentExecution, NewStep, Status, Verified},
+};
+
+/// The operations and their types without anything behind them, to be looked at.
+#[must_use]
+pub fn definitions(autonomy: &Autonomy) -> (Vec<Operation>, Vec<Type>) {
+    (define::operations(autonomy), define::types(autonomy))
+}
+
+/// The operations over a loop.
+#[must_use]
+pub fn operations(own: &Arc<SafetyLoop>) -> Operations {
+    let (definitions, types) = definitions(own.autonomy());
+    let mut operations = Operations::new();
+    operations.add_types(types);
+    for definition in definitions {
+        match definition.name.as_str() {
+            define::EXECUTE_AGENT => add(&mut operations, own, definition, execute),
+            define::RECORD_EXECUTION_STEP => add(&mut operations, own, definition, record),
+            define::COMPLETE_EXECUTION => add(&mut operations, own, definition, complete),
+            define::ABORT_EXECUTION => add(&mut operations, own, definition, abort),
+            define::CONFIRM_OPERATION => add(&mut operations, own, definition, confirm),
+            _ => add(&mut operations, own, definition, verify),
+        }
+    }
+    operations
+}
+
+/// What a handler gets.
+struct Asked {
+    own: Arc<SafetyLoop>,
+    registry: Arc<Registry>,
+    params: Map<String, Value>,
+    context: Context,
+}
+
+impl Asked {
+    fn text(&self, name: &str) -> Option<&str> {
+        self.params.get(name).and_then(Value::as_str)
+    }
+
+    /// The agent's name in one form, so that no second spelling of a blocked one is free.
+    fn agent(&self) -> Result<String, Error> {
+        let name = fold(self.text("element_name").unwrap_or_default()).text;
+        if name.is_empty() { Err(blank("element_name")) } else { Ok(name) }
+    }
+
+    /// A text to be kept. Codes that somebody repeats are not.
+    fn kept(&self, name: &str) -> Option<String> {
+        self.text(name).filter(|text| !text.is_empty()).map(code::mask)
+    }
+}
+
+fn add<F, W>(operations: &mut Operations, own: &Arc<SafetyLoop>, definition: Operation, work: F)
+where
+    F: Fn(Asked) -> W + Send + Sync + 'static,
+    W: Future<Output = Result<Value, Error>> + Send + 'static,
+{
+    let (own, work) = (Arc::clone(own), Arc::new(work));
+    operations.add(definition, move |mut permitted: Permitted, context: Context| -> Work {
+        let registry = Arc::clone(permitted.registry());
+        let asked = Asked { own: Arc::clone(&own), registry, params: permitted.take_params(), context };
+        let work = work(asked);
+        Box::pin(async move { work.await.map(|value| Outcome::from(Data::Value(value))) })
+    });
+}
+
+fn blank(name: &str) -> Error {
+    Error::new(Code::PatternMismatch, format!("Parameter '{name}' says nothing"))
+        .with("param_name", name)
+        .hint("Write it out in words.")
+}
+
+fn id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+fn view(execution: &AgentExecution) -> Value {
+    let status = match &execution.ended {
+        Some((_, status)) => *status,
+        None => Status::Running,
+    };
+    let mut view = json!({
+        "execution_id": execution.id,
+        "element_name": execution.agent,
+        "status": status.as_str(),
+        "mode": execution.mode,
+        "steps": execution.steps,
+        "started_at": execution.started_at.to_string(),
+    });
+    if let (Some((at, _)), Some(view)) = (&execution.ended, view.as_object_mut()) {
+        view.insert("finished_at".to_owned(), at.to_string().into());
+    }
+    view
+}
+
+async fn execute(asked: Asked) -> Result<Value, Error> {
+    let agent = asked.agent()?;
+    let Asked { own, context, .. } = &asked;
+    let new = NewAgentExecution {
+        id: id(),
+        agent: agent.clone(),
+        caller: caller(&context.session),
+        goal: asked.kept("goal"),
+        challenge_id: id(),
+    };
+    own.watch(&context.session);
+    let started = own.store.start_agent(new, own.judge.clone(), context.now).await;
+    match started.map_err(|error| undecided(define::EXECUTE_AGENT, error))? {
+        Ok(execution) => Ok(view(&execution)),
+        Err(why) => Err(refused(define::EXECUTE_AGENT, &agent, why)),
+    }
+}
+
+async fn record(asked: Asked) -> Result<Value, Error> {
+    let agent = asked.agent()?;
+    let hint = asked.text("next_action_hint").unwrap_or_default();
+    let folded = fold(hint);
+    if folded.text.is_empty() {
+        return Err(blank("next_action_hint"));
+    }
+    let Asked { own, registry, context, .. } = &asked;
+    let step = NewStep {
+        agent: agent.clone(),
+        caller: caller(&context.session),
+        hint: code::mask(hint),
+        known: known(registry, &folded.text),
+        folded,
+        description: asked.kept("step_description"),
+        outcome: asked.text("outcome").and_then(StepOutcome::read),
+        findings: asked.kept("findings"),
+        challenge_id: id(),
+        approval_id: crate::safety::approval_id(),
+    };
+    let recorded = own.store.record_step(step, own.judge.clone(), context.now).await;
+    match recorded.map_err(|error| undecided(define::RECORD_EXECUTION_STEP, error))? {
+        Ok(recorded) => {
+            own.evaluations.fetch_add(u64::from(recorded.evaluated), Ordering::Relaxed);
+            Ok(json!(recorded.directive))
+        }
+        Err(why) => Err(refused(define::RECORD_EXECUTION_STEP, &agent, why)),
+    }
+}
+
+/// The most dangerous operation that a hint names.
+fn known(registry: &Registry, hint: &str) -> Option<(String, DangerLevel)> {
+    let names = hint.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
+    let others = names.filter(|name| !RESERVED.contains(name));
+    let found = others.filter_map(|name| registry.get(registry.id(name)?));
+    let worst = found.max_by_key(|operation| operation.danger().level)?;
+    Some((worst.name().as_str().to_owned(), worst.danger().level))
+}
+
+async fn complete(asked: Asked) -> Result<Value, Error> {
+    end(&asked, define::COMPLETE_EXECUTION, Status::Completed, asked.kept("summary")).await
+}
+
+async fn abort(asked: Asked) -> Result<Value, Error> {
+    end(&asked, define::ABORT_EXECUTION, Status::Cancelled, asked.kept("reason")).await
+}
+
+async fn end(asked: &Asked, operation: &str, status: Status, note: Option<String>) -> Result<Value, Error> {
+    let agent = asked.agent()?;
+    let Asked { own, context, .. } = asked;
+    let judge = (own.judge.clone(), id());
+    let ended = own.store.end_agent(&agent, caller(&context.session), status, note, judge, context.now).await;
+    match ended.map_err(|error| undecided(operation, error))? {
+        Ok(execution) => Ok(view(&execution)),
+        Err(why) => Err(refused(operation, &agent, why)),
+    }
+}
+
+async fn confirm(asked: Asked) -> Result<Value, Error> {
+    let operation = asked.text("operation").unwrap_or_default();
+    let Asked { own, context, .. } = &asked;
+    let hash = own.codes.token_hash(asked.text("confirmation_token").unwrap_or_default());
+    let confirmed = own.store.confirm(operation, hash, caller(&context.session), context.now).await;
+    match confirmed.map_err(|error| undecided(define::CONFIRM_OPERATION, error))? {
+        Confirmed::Done(approval) => {
+            if let Some(safety) = context.gateway.safety() {
+                safety.answered();
+            }
+            Ok(json!({"confirmed": true, "operation": operation, "approval_id": approval.id}))
+        }
+        why => Err(not_confirmed(operation, why)),
+    }
+}
+
+async fn verify(asked: Asked) -> Result<Value, Error> {
+    let challenge = asked.text("challenge_id").unwrap_or_default();
+    let Asked { own, context, .. } = &asked;
+    let hash = own.codes.hash(challenge, asked.text("code").unwrap_or_default());
+    let verified = own.store.verify(challenge, hash, caller(&context.session), context.now).await;
+    match verified.map_err(|error| undecided(define::VERIFY_CHALLENGE, error))? {
+        Verified::Right(done) => {
+            Ok(json!({"verified": true, "challenge_id": challenge, "element_name": done.agent}))
+        }
+        Verified::Wrong { locked_seconds, .. } => Err(not_verified(challenge, locked_seconds)),
+        Verified::Missing => Err(not_verified(challenge, None)),
+        Verified::Locked { retry_after_seconds } => {
+            Err(locked(define::VERIFY_CHALLENGE, retry_after_seconds))
+        }
+    }
+}

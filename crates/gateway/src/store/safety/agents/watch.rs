@@ -1,0 +1,143 @@
+//! Who is blocked and who executes, in memory and fresh: other processes block and unblock agents too.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use aql::policy::{self, Blocks, Executing};
+use jiff::Timestamp;
+use rusqlite::{Connection, OpenFlags};
+
+use super::executions::all_open;
+use super::kept::{Which, load};
+use super::{AgentExecution, SafetyStore, blocks};
+use crate::store::Error;
+use crate::store::columns::all;
+use crate::store::safety::approvals::{self, ApprovalState};
+
+/// What is known of all agents, as far as calls are decided by it.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    pub blocks: Blocks,
+    /// The executions of this process by their session.
+    pub sessions: HashMap<String, Vec<Bound>>,
+}
+
+/// An execution that a session is bound to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bound {
+    pub agent: String,
+    pub execution_id: String,
+    pub reported: bool,
+    /// Why it waits for a person, and until when at the most.
+    pub paused: Option<(String, Timestamp)>,
+    /// What it was told to go on with, the last first.
+    pub hints: Vec<String>,
+}
+
+impl Bound {
+    /// How the gate sees it.
+    #[must_use]
+    pub fn executing(&self, now: Timestamp) -> Executing {
+        let agent = self.agent.clone();
+        match &self.paused {
+            Some((reason, until)) if now < *until => Executing::Paused { agent, reason: reason.clone() },
+            _ if !self.reported => Executing::NothingReported { agent },
+            _ => Executing::Running { agent },
+        }
+    }
+}
+
+/// Hints that a call is compared with.
+const HINTS_COMPARED: u32 = 5;
+
+/// A look at the file that costs next to nothing while nothing has changed.
+pub struct Watch {
+    owner: String,
+    seen: Mutex<Seen>,
+}
+
+struct Seen {
+    connection: Connection,
+    /// What SQLite counts of others' commits, and what we count of those that matter.
+    version: Option<i64>,
+    change: Option<i64>,
+}
+
+impl SafetyStore {
+    /// Watches for a process. Blocks: meant for the start of the process.
+    pub fn watch(&self, owner: &str) -> Result<Watch, Error> {
+        let connection = self.database.connection(OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        let seen = Mutex::new(Seen { connection, version: None, change: None });
+        Ok(Watch { owner: owner.to_owned(), seen })
+    }
+}
+
+impl Watch {
+    /// Everything anew, if there may be anything new.
+    pub fn look(&self, now: Timestamp) -> Result<Option<Snapshot>, Error> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let version =
+            seen.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
+        if seen.version == Some(version) {
+            return Ok(None);
+        }
+        let change = seen
+            .connection
+            .prepare_cached("SELECT number FROM agent_changes")?
+            .query_row([], |row| row.get(0))?;
+        if seen.change == Some(change) {
+            seen.version = Some(version);
+            return Ok(None);
+        }
+        let snapshot = read(&seen.connection, &self.owner, now)?;
+        (seen.version, seen.change) = (Some(version), Some(change));
+        Ok(Some(snapshot))
+    }
+}
+
+fn read(connection: &Connection, owner: &str, now: Timestamp) -> Result<Snapshot, Error> {
+    let blocks = blocks::read(connection)?.into_iter().map(|block| policy::Block {
+        agent: block.agent,
+        principal: block.principal,
+        verification_id: block.challenge_id,
+        reason: block.reason,
+    });
+    let mut sessions: HashMap<String, Vec<Bound>> = HashMap::new();
+    for execution in all_open(connection, owner)? {
+        let bound = bound(connection, owner, &execution, now)?;
+        sessions.entry(execution.caller.session_id).or_default().push(bound);
+    }
+    Ok(Snapshot { blocks: blocks.collect(), sessions })
+}
+
+fn bound(
+    connection: &Connection,
+    owner: &str,
+    execution: &AgentExecution,
+    now: Timestamp,
+) -> Result<Bound, Error> {
+    let agent = load(connection, &execution.agent, Which::Enforced { owner })?;
+    let verifying = agent.paused(now).map(|challenge| {
+        let reason = super::tell::waiting_for_code(&challenge.id);
+        (reason, challenge.expires_at)
+    });
+    let confirming = match &execution.pause {
+        Some(pause) => {
+            let approval = approvals::find(connection, &pause.approval_id)?;
+            let over = approval
+                .is_some_and(|known| matches!(known.state, ApprovalState::Approved | ApprovalState::Spent));
+            (!over).then(|| (pause.reason.clone(), Timestamp::MAX))
+        }
+        None => None,
+    };
+    let hints = connection.prepare_cached(
+        "SELECT hint FROM agent_steps WHERE execution_id = ?1 AND continued = 1 ORDER BY number DESC LIMIT ?2",
+    )?;
+    Ok(Bound {
+        agent: execution.agent.clone(),
+        execution_id: execution.id.clone(),
+        reported: execution.steps > 0,
+        paused: verifying.or(confirming),
+        hints: all(hints, (&execution.id, HINTS_COMPARED), |row| row.get(0))?,
+    })
+}
