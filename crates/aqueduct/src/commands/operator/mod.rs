@@ -6,6 +6,8 @@ mod audit;
 mod policy;
 mod waiting;
 
+pub(crate) use waiting::readable;
+
 use std::process::ExitCode;
 
 use gateway::{

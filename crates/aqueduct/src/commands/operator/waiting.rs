@@ -53,7 +53,7 @@ impl Pending {
 }
 
 /// Everything of an agent stands behind a label of ours, on a line of its own.
-fn readable(approval: &Approval) -> String {
+pub(crate) fn readable(approval: &Approval) -> String {
     let shown = |text: &str| line(text, VALUE_CHARS_MAX);
     let mut lines = vec![format!(
         "{}  {}  {}  {}",
