@@ -19,7 +19,7 @@ use gateway::{
 };
 use serde_json::{Value, json, value::RawValue};
 
-use super::operator::readable;
+use super::operator::shown_approval;
 use crate::{
     Configuration,
     report::{self, Failure},
@@ -99,7 +99,7 @@ async fn ask(app: &App, session: &Session) {
             if !asked.insert(approval.id.clone()) {
                 continue;
             }
-            report::note(&readable(approval));
+            report::note(&shown_approval(approval));
             if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
                 continue;
             }

@@ -9,8 +9,8 @@ mod elicit;
 mod record;
 
 use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -94,6 +94,8 @@ pub struct Safety {
     /// Rung whenever an answer may have come in.
     answered: Notify,
     refused: Rates,
+    /// Sessions for whose calls somebody was asked.
+    asked: Mutex<HashSet<String>>,
     /// Confirmed calls that were answered with a question, by the state that continues them.
     resumable: Mutex<HashMap<Hash, (Scope, Timestamp)>>,
     /// Seals what clients carry for us.
@@ -112,6 +114,7 @@ impl Safety {
             clock,
             answered: Notify::new(),
             refused: Rates::default(),
+            asked: Mutex::default(),
             resumable: Mutex::default(),
             seal: <Hmac<Sha256> as KeyInit>::new(&random::bytes::<64>().into()),
             safety_loop: OnceLock::new(),
@@ -169,6 +172,10 @@ impl Safety {
         if let Some(channels) = self.channels() {
             channels.close();
         }
+        let asked = std::mem::take(&mut *self.asked());
+        for session_id in asked {
+            self.end(&session_id).await;
+        }
         self.store.clone().close().await;
     }
 
@@ -202,16 +209,26 @@ impl Safety {
 
     /// What a session has open is taken back when it ends.
     fn watch(self: &Arc<Self>, session: &Arc<Session>) {
-        if !session.is_first_asked() {
+        if !self.asked().insert(session.id().to_owned()) {
             return;
         }
         let (safety, session) = (Arc::clone(self), Arc::clone(session));
         tokio::spawn(async move {
             session.ended().await;
-            if let Err(error) = safety.store.end_session(session.id(), (safety.clock)()).await {
-                tracing::warn!(%error, "what a session had asked for could not be taken back");
+            if safety.asked().remove(session.id()) {
+                safety.end(session.id()).await;
             }
         });
+    }
+
+    async fn end(&self, session_id: &str) {
+        if let Err(error) = self.store.end_session(session_id, (self.clock)()).await {
+            tracing::warn!(%error, "what a session had asked for could not be taken back");
+        }
+    }
+
+    fn asked(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,7 +6,7 @@ mod audit;
 mod policy;
 mod waiting;
 
-pub(crate) use waiting::readable;
+pub(crate) use waiting::shown_approval;
 
 use std::process::ExitCode;
 

@@ -42,7 +42,7 @@ impl Pending {
             report::print(&json!({"approvals": approvals, "challenges": challenges}).to_string());
             return Ok(ExitCode::SUCCESS);
         }
-        let mut parts: Vec<String> = approvals.iter().map(readable).collect();
+        let mut parts: Vec<String> = approvals.iter().map(shown_approval).collect();
         parts.extend(challenges.iter().map(readable_challenge));
         if parts.is_empty() {
             parts.push("Nothing waits for you.".to_owned());
@@ -53,7 +53,7 @@ impl Pending {
 }
 
 /// Everything of an agent stands behind a label of ours, on a line of its own.
-pub(crate) fn readable(approval: &Approval) -> String {
+pub(crate) fn shown_approval(approval: &Approval) -> String {
     let shown = |text: &str| line(text, VALUE_CHARS_MAX);
     let mut lines = vec![format!(
         "{}  {}  {}  {}",
