@@ -94,7 +94,7 @@ pub fn answer(registry: &Registry, params: &Map<String, Value>, session: &str) -
         }
         ("types", None) => Ok(Answer::from_data_text(&registry.introspection.types)),
         ("danger", name) => danger(registry, name),
-        ("adapter_info", name) => adapter::answer(registry, name),
+        ("adapter_info", name) => Ok(adapter::answer(registry, name)),
         (other, _) => Err(Error::new(Code::Introspection, format!("The query '{other}' has no answer"))),
     }
 }

@@ -56,8 +56,13 @@ pub fn explain(registry: &Registry, id: OperationId, facts: &Facts<'_>) -> Expla
         }
     }
     let said = registry.get(id);
-    Explanation::new(said.map_or("", |operation| operation.name().as_str()), facts.principal, &decision, layers)
-        .of(said)
+    Explanation::new(
+        said.map_or("", |operation| operation.name().as_str()),
+        facts.principal,
+        &decision,
+        layers,
+    )
+    .of(said)
 }
 
 /// Everything that is said of the call, whatever comes of it.
@@ -82,7 +87,9 @@ fn heard(
     if policy.minimums.is_some() {
         layers.push(match table::below_minimum(policy, operation, taken) {
             Some(reason) => layer("minimum_trust", Verdict::Deny, reason),
-            None => layer("minimum_trust", Verdict::Allow, "the adapter is trusted far enough for its category"),
+            None => {
+                layer("minimum_trust", Verdict::Allow, "the adapter is trusted far enough for its category")
+            }
         });
     }
     layers.extend(of_level(policy, operation, taken));
@@ -149,7 +156,8 @@ impl Explanation {
         // A rule may have said that the level is no reason to ask.
         let unasked = "allow_unasked: ";
         if layers.iter().any(|layer| layer.because.starts_with(unasked)) {
-            for layer in layers.iter_mut().filter(|layer| matches!(layer.layer.as_str(), "danger" | "matrix")) {
+            for layer in layers.iter_mut().filter(|layer| matches!(layer.layer.as_str(), "danger" | "matrix"))
+            {
                 layer.decides &= verdict == Verdict::Deny || layer.because.contains("'want_of_trust'");
             }
             if verdict == Verdict::Allow {

@@ -92,9 +92,11 @@ fn starting(pattern: &str) -> String {
 fn level(policy: &Policy, forms: &[String]) -> Option<(DangerLevel, String)> {
     let known = forms.iter().filter_map(|form| patterns::level(form, None));
     let known = known.map(|(level, pattern)| (level, format!("the words fit '{pattern}'")));
-    let own = policy.danger_patterns.iter().filter(|(pattern, _)| {
-        forms.iter().any(|form| matches_pattern(&starting(pattern), form))
-    });
-    let own = own.map(|(pattern, level)| (*level, format!("the words fit the operator's pattern '{pattern}'")));
+    let own = policy
+        .danger_patterns
+        .iter()
+        .filter(|(pattern, _)| forms.iter().any(|form| matches_pattern(&starting(pattern), form)));
+    let own =
+        own.map(|(pattern, level)| (*level, format!("the words fit the operator's pattern '{pattern}'")));
     known.chain(own).max_by_key(|(level, _)| *level)
 }

@@ -196,7 +196,9 @@ pub(crate) enum Kind {
 }
 
 fn kind_of(call: &Call) -> Kind {
-    match (call.operation == INTROSPECT, call.params.get("query") == Some(&json!("danger"))) {
+    let extra = [json!("danger"), json!("adapter_info")];
+    match (call.operation == INTROSPECT, call.params.get("query").is_some_and(|query| extra.contains(query)))
+    {
         (false, _) => Kind::Operation,
         (true, false) => Kind::Introspection,
         (true, true) => Kind::ExtraIntrospection,

@@ -62,9 +62,15 @@ fn of_an_untested_adapter_everything_can_be_looked_up_and_nothing_called() {
     let registry = registry(policy(), TrustLevel::Untested);
     let error = world::error(plain(&registry, "get_item"), "get_item");
     assert_eq!(error.code, Code::TrustInsufficient);
-    assert_eq!(error.message, "Operation 'get_item' requires trust level 'generated', adapter has 'untested'");
+    assert_eq!(
+        error.message,
+        "Operation 'get_item' requires trust level 'generated', adapter has 'untested'"
+    );
     assert_eq!(error.details["required_trust"], "generated");
-    assert_eq!((&error.details["actual_trust"], &error.details["danger_level"]), (&json!("untested"), &json!(0)));
+    assert_eq!(
+        (&error.details["actual_trust"], &error.details["danger_level"]),
+        (&json!("untested"), &json!(0))
+    );
     let shown: Vec<&str> = registry.visible().map(|operation| operation.name().as_str()).collect();
     assert_eq!(shown, ["introspect", "get_item"]);
 }
@@ -86,8 +92,7 @@ fn a_level_that_is_denied_tells_which_trust_would_do_and_is_not_listed() {
 /// LREQ-DANGER-17
 #[test]
 fn a_cell_that_is_set_is_the_last_word_about_its_level_and_about_no_other() {
-    let matrix =
-        Matrix::default().with(DangerLevel::Destructive, TrustLevel::Validated, Behaviour::Allow);
+    let matrix = Matrix::default().with(DangerLevel::Destructive, TrustLevel::Validated, Behaviour::Allow);
     let before = registry(policy(), TrustLevel::Validated);
     let after = registry(Policy { matrix: matrix.clone(), ..policy() }, TrustLevel::Validated);
     for (level, operation) in OF_LEVEL {
@@ -173,7 +178,12 @@ fn the_operators_patterns_see_names_with_and_without_their_prefix_and_raise_only
         danger: Some(Danger { explicit, ..Danger::worked_out(DangerLevel::Safe, vec![]) }),
         ..Operation::new(Category::Read, &format!("acme_{name}"), "Do it")
     };
-    let given = vec![of("rotate_keys", false), of("get_keys", false), of("list_keys", false), of("rotate_logs", true)];
+    let given = vec![
+        of("rotate_keys", false),
+        of("get_keys", false),
+        of("list_keys", false),
+        of("rotate_logs", true),
+    ];
     let registry = world::registry_of(policy(), TrustLevel::Certified, given);
     let level = |name: &str| registry.get(registry.id(name).unwrap()).unwrap().danger().level;
     assert_eq!(level("acme_rotate_keys"), DangerLevel::Dangerous);

@@ -43,10 +43,10 @@ fn a_supervised_execution_reports_before_it_changes_anything() {
     let running = || Executing::Running { agent: agent() };
     let paused = || Executing::Paused { agent: agent(), reason: "a risky step".to_owned() };
     let silent = || Executing::NothingReported { agent: agent() };
-    let decide = |name: &str, executing: &[Executing]| {
-        decide_with(&registry, name, false, Blocks::none(), executing)
-    };
-    for (executing, hint) in [(vec![silent()], "record_execution_step"), (vec![running(), paused()], "Wait")] {
+    let decide =
+        |name: &str, executing: &[Executing]| decide_with(&registry, name, false, Blocks::none(), executing);
+    for (executing, hint) in [(vec![silent()], "record_execution_step"), (vec![running(), paused()], "Wait")]
+    {
         let error = world::error(decide("create_item", &executing), "create_item");
         assert!(error.details["hint"].as_str().unwrap().contains(hint), "{error:?}");
         assert_eq!(decide("get_item", &executing), Decision::Allow);
@@ -78,12 +78,12 @@ fn an_explanation_tells_every_voice_and_which_one_counts() {
         explain::explain(&registry, registry.id(name).unwrap(), &facts)
     };
     let asked = explained("local", "delete_item", false);
-    assert_eq!((asked.decision, asked.danger, asked.trust), (Verdict::Confirm, Some("destructive"), Some("community_reviewed")));
-    let voices: Vec<(&str, &str, bool)> = asked
-        .layers
-        .iter()
-        .map(|layer| (layer.layer.as_str(), layer.says.as_str(), layer.decides))
-        .collect();
+    assert_eq!(
+        (asked.decision, asked.danger, asked.trust),
+        (Verdict::Confirm, Some("destructive"), Some("community_reviewed"))
+    );
+    let voices: Vec<(&str, &str, bool)> =
+        asked.layers.iter().map(|layer| (layer.layer.as_str(), layer.says.as_str(), layer.decides)).collect();
     assert_eq!(
         voices,
         [
@@ -95,7 +95,11 @@ fn an_explanation_tells_every_voice_and_which_one_counts() {
         ]
     );
     let text = asked.to_string();
-    assert!(text.starts_with("delete_item: confirm (destructive, adapter 'community_reviewed', caller 'local')\n"));
+    assert!(
+        text.starts_with(
+            "delete_item: confirm (destructive, adapter 'community_reviewed', caller 'local')\n"
+        )
+    );
     assert!(text.contains("\n * danger        confirm what is destructive is asked about"), "{text}");
     let json = serde_json::to_value(&asked).unwrap();
     assert_eq!((&json["decision"], &json["layers"][2]["decides"]), (&json!("confirm"), &json!(true)));
@@ -114,7 +118,13 @@ fn an_explanation_always_names_who_decides() {
             let registry = registry(Policy { gating, ..Policy::default() }, trust);
             for (id, operation) in registry.operations() {
                 let none = Map::new();
-                let facts = Facts { params: &none, principal: "local", dry_run: false, blocks: Blocks::none(), executing: &[] };
+                let facts = Facts {
+                    params: &none,
+                    principal: "local",
+                    dry_run: false,
+                    blocks: Blocks::none(),
+                    executing: &[],
+                };
                 let told = explain::explain(&registry, id, &facts);
                 assert_eq!(told.decision, registry.decide(id, &facts).verdict());
                 let named = told.layers.iter().any(|layer| layer.decides);

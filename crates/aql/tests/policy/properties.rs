@@ -3,7 +3,9 @@
 use aql::{
     category::Category,
     danger::DangerLevel,
-    policy::{Behaviour, Blocks, Condition, Facts, Matrix, Policy, Rule, Test, Then, Verdict, WantOfTrust, explain},
+    policy::{
+        Behaviour, Blocks, Condition, Facts, Matrix, Policy, Rule, Test, Then, Verdict, WantOfTrust, explain,
+    },
     trust::TrustLevel,
 };
 use proptest::prelude::*;
@@ -75,7 +77,13 @@ fn any_params() -> impl Strategy<Value = Value> {
 }
 
 /// What is decided about every operation.
-fn verdicts(policy: &Policy, trust: TrustLevel, given: &Value, principal: &str, dry_run: bool) -> Vec<Verdict> {
+fn verdicts(
+    policy: &Policy,
+    trust: TrustLevel,
+    given: &Value,
+    principal: &str,
+    dry_run: bool,
+) -> Vec<Verdict> {
     let registry = registry(policy.clone(), trust);
     let given = params(given.clone());
     let facts = Facts { params: &given, principal, dry_run, blocks: Blocks::none(), executing: &[] };

@@ -24,7 +24,8 @@ fn when(param: &str, test: Test) -> Vec<Condition> {
 /// LREQ-GATE-05
 #[test]
 fn of_two_rules_the_stricter_counts_in_either_order() {
-    let kinds = [(Then::Allow, Verdict::Allow), (Then::Confirm, Verdict::Confirm), (Then::Deny, Verdict::Deny)];
+    let kinds =
+        [(Then::Allow, Verdict::Allow), (Then::Confirm, Verdict::Confirm), (Then::Deny, Verdict::Deny)];
     for (first, one) in kinds {
         for (second, other) in kinds {
             for callers in [vec![], texts(&["local"])] {
@@ -41,7 +42,8 @@ fn of_two_rules_the_stricter_counts_in_either_order() {
 /// LREQ-GATE-04
 #[test]
 fn a_rule_decides_for_the_values_that_it_names() {
-    let denies = Rule { when: when("owner", Test::Equals(json!("root"))), ..rule(&["create_item"], Then::Deny) };
+    let denies =
+        Rule { when: when("owner", Test::Equals(json!("root"))), ..rule(&["create_item"], Then::Deny) };
     let denies = Rule { reason: Some("root's things are made by hand".to_owned()), ..denies };
     let asks =
         Rule { when: when("count", Test::Greater(100.into())), ..rule(&["create_item"], Then::Confirm) };
@@ -88,10 +90,20 @@ fn two_callers_may_have_different_rights() {
     let ann = Rule { callers: texts(&["ann"]), ..rule(&["delete_item"], Then::AllowUnasked) };
     let registry = registry(ruled(vec![guests, ann]), TrustLevel::Certified);
     let create = |caller: &str| decide_as(&registry, caller, "create_item", json!({})).verdict();
-    assert_eq!((create("guest-7"), create("ann"), create("Guest")), (Verdict::Deny, Verdict::Allow, Verdict::Allow));
-    let delete = |caller: &str| decide_as(&registry, caller, "delete_item", json!({"item_id": "1"})).verdict();
-    assert_eq!((delete("guest-7"), delete("ann"), delete("anna")), (Verdict::Confirm, Verdict::Allow, Verdict::Confirm));
-    assert!(registry.visible().any(|operation| operation.name().as_str() == "create_item"), "others may call it");
+    assert_eq!(
+        (create("guest-7"), create("ann"), create("Guest")),
+        (Verdict::Deny, Verdict::Allow, Verdict::Allow)
+    );
+    let delete =
+        |caller: &str| decide_as(&registry, caller, "delete_item", json!({"item_id": "1"})).verdict();
+    assert_eq!(
+        (delete("guest-7"), delete("ann"), delete("anna")),
+        (Verdict::Confirm, Verdict::Allow, Verdict::Confirm)
+    );
+    assert!(
+        registry.visible().any(|operation| operation.name().as_str() == "create_item"),
+        "others may call it"
+    );
 }
 
 #[test]
@@ -130,7 +142,10 @@ fn no_server_gets_a_freedom_by_calling_its_tool_like_anothers() {
 #[test]
 fn categories_levels_and_trust_narrow_a_rule() {
     let narrow = [
-        (Rule { categories: vec![Category::Create, Category::Execute], ..Rule::new(Then::Deny) }, "create_item run_job send_money"),
+        (
+            Rule { categories: vec![Category::Create, Category::Execute], ..Rule::new(Then::Deny) },
+            "create_item run_job send_money",
+        ),
         (Rule { danger: Some(DangerLevel::Dangerous), ..Rule::new(Then::Deny) }, "send_money end_world"),
         (Rule { trust: Some(TrustLevel::Validated), ..Rule::new(Then::Deny) }, ""),
     ];

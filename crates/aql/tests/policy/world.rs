@@ -39,7 +39,9 @@ pub(crate) fn operations() -> Vec<Operation> {
             .param(Param::new("target", "object", "Where it goes"))
             .param(shared::dry_run()),
         Operation::new(Category::Update, "update_item", "Change an item").param(id()).param(fields()),
-        Operation::new(Category::Delete, "delete_item", "Delete an item").param(id()).param(shared::dry_run()),
+        Operation::new(Category::Delete, "delete_item", "Delete an item")
+            .param(id())
+            .param(shared::dry_run()),
         Operation::new(Category::Execute, "run_job", "Run a job"),
         Operation::new(Category::Execute, "send_money", "Send money")
             .danger(DangerLevel::Dangerous, &["what is sent is gone"]),
