@@ -180,8 +180,18 @@ fn the_full_file_leaves_no_key_out() {
                 None => found.push(path),
             }
         }
-        if let Some(first) = value.as_array().and_then(|elements| elements.first()) {
-            missing(&schema["items"], first, path, found);
+        // Conditions have one test each, so each key has to stand in one of the elements only.
+        if let Some((first, others)) = value.as_array().and_then(|elements| elements.split_first()) {
+            let of = |element: &serde_json::Value| {
+                let mut here = Vec::new();
+                missing(&schema["items"], element, path, &mut here);
+                here
+            };
+            let all = others
+                .iter()
+                .map(of)
+                .fold(of(first), |all, here| all.into_iter().filter(|key| here.contains(key)).collect());
+            found.extend(all);
         }
         if let (Some(any), Some(table)) = (schema.get("additionalProperties"), value.as_object()) {
             // Two links exclude each other, so each key has to stand in one of the tables only.
