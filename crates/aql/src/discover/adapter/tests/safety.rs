@@ -1,6 +1,5 @@
 //! Trust and danger in adapter files.
 
-use super::*;
 use crate::{
     discover::adapter::{read, with_trust},
     trust::{Block, Evidence, TrustLevel},
