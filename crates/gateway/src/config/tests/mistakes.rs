@@ -103,6 +103,84 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "2:14: danger level 'high' is none of safe, reversible, destructive, dangerous, forbidden",
         "",
     ),
+    (
+        "[safety]\nwant_of_trust = 'allow'",
+        "2:17: want_of_trust 'allow' is none of deny, confirm",
+        "to allow it",
+    ),
+    ("[safety.matrix.mild]\ncertified = 'allow'", "1:16: danger level 'mild' is none of safe,", ""),
+    ("[safety.matrix.safe]\nofficial = 'allow'", "2:1: trust level 'official' is none of untested,", ""),
+    (
+        "[safety.matrix.safe]\ncertified = 'ask'",
+        "2:13: 'ask' is none of allow, confirm, deny, introspect_only",
+        "",
+    ),
+    ("[safety.minimum_trust]\nread = 'low'", "2:8: trust level 'low' is none of untested,", ""),
+    (
+        "[safety.minimum_trust]\nwrites = 'low'",
+        "2:1: 'safety.minimum_trust.writes' is not a known key",
+        "the keys of",
+    ),
+    ("[safety.danger_patterns]\nsafe = ['a']", "2:1: a name makes nothing safe", "say it of a tool"),
+    (
+        "[safety.danger_patterns]\nforbidden = ['A']",
+        "2:14: the pattern 'A' can match no operation",
+        "write an",
+    ),
+    ("[[safety.rule]]\noperations = ['a']", "1:1: 'safety.rule[0]' has no 'then'", "'then': What then"),
+    ("[[safety.rule]]\nthen = 'ask'", "2:8: 'ask' is none of allow, allow_unasked, confirm, deny", ""),
+    (
+        "[[safety.rule]]\nthen = 'allow_unasked'",
+        "2:8: this rule would let every operation run unasked",
+        "name the",
+    ),
+    (
+        "[[safety.rule]]\nthen = 'deny'\noperations = []",
+        "2:8: 'operations' of this rule is empty",
+        "leave 'operations' out",
+    ),
+    ("[[safety.rule]]\nthen = 'deny'\ncallers = [' ']", "3:12: the pattern is empty", "write a name"),
+    (
+        "[[safety.rule]]\nthen = 'deny'\ncategories = ['WRITE']",
+        "3:15: semantic category 'WRITE' is none of",
+        "",
+    ),
+    ("[[safety.rule]]\nthen = 'deny'\nreason = ''", "3:10: the reason is empty", "say why"),
+    (
+        "[[safety.rule]]\nthen = 'deny'\nwhen = [{ param = 'a' }]",
+        "3:19: the condition on 'a' has 0 tests",
+        "give one of equals",
+    ),
+    (
+        "[[safety.rule]]\nthen = 'deny'\nwhen = [{ param = 'a', less = 1, equals = 2 }]",
+        "3:19: the condition on 'a' has 2 tests",
+        "give one of equals",
+    ),
+    (
+        "[[safety.rule]]\nthen = 'deny'\nwhen = [{ param = 'a..b', present = true }]",
+        "3:19: the path 'a..b' has an empty step",
+        "",
+    ),
+    (
+        "[[safety.rule]]\nthen = 'deny'\nwhen = [{ param = 'a', regex = '(' }]",
+        "3:32: '(' is no regular expression",
+        "",
+    ),
+    (
+        "[[safety.rule]]\nthen = 'deny'\nwhen = [{ param = 'a', one_of = [] }]",
+        "3:19: it lists no value, so nothing could fit",
+        "",
+    ),
+    (
+        "[[safety.rule]]\nthen = 'deny'\nwhen = [{ param = 'a', equals = [1] }]",
+        "3:33: 'safety.rule[0].when[0].equals' must be a string, a number, true or false, but is an array",
+        "",
+    ),
+    (
+        "[[safety.rule]]\nthen = 'deny'\nwhen = [{ param = 'a', greater = nan }]",
+        "3:34: the bound must be a finite number",
+        "",
+    ),
 ];
 
 #[test]
