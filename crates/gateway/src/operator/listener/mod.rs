@@ -115,7 +115,7 @@ impl Listener {
         let (listener, address) = match bound {
             Ok(bound) => bound,
             Err(error) => {
-                return closed(Opened::Refused(format!("{wanted} cannot be used: {}", error.kind())));
+                return closed(Opened::Refused(format!("its address cannot be used: {}", error.kind())));
             }
         };
         // No call may lead here, whether it is this process that listens or another one of ours.
