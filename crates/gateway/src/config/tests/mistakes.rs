@@ -46,6 +46,107 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "'sha256': The SHA-256 of",
     ),
     ("[profile.mine]", "1:1: 'profile.mine' has no 'families'", "'families': The families, each"),
+    // quotas
+    (
+        "[[safety.quota]]\nmetric = 'requests_per_second'\nwarn = 1\npause = 2",
+        "2:10: metric 'requests_per_second' is none of requests_per_minute, requests_per_hour,",
+        "",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 1",
+        "1:1: 'safety.quota[0]' has no 'pause'",
+        "'pause': Beyond",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 'x'\npause = 2",
+        "3:8: 'safety.quota[0].warn' must be a number, but is a string",
+        "",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = -1\npause = 2",
+        "3:8: 'warn' is -1, but must be between 0 and 1000000000000",
+        "",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = nan\npause = 2",
+        "3:8: 'warn' is NaN, but must be between 0 and 1000000000000",
+        "",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'requests_per_day'\nwarn = 1.5\npause = 2",
+        "3:8: 'warn' is 1.5, but must be a whole number here",
+        "",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 3\npause = 2",
+        "4:9: 'pause' is below 'warn'",
+        "they are reached in the order warn, pause, hard_stop",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 1\npause = 2.5\nhard_stop = 2.4",
+        "5:13: 'hard_stop' is below 'pause'",
+        "they are reached in the order",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 1\npause = 2\nupstream = 'none'",
+        "5:12: there is no upstream 'none'",
+        "name one under '[upstream.NAME]'",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 1\npause = 2\ncategory = 'BREAK'",
+        "5:12: category 'BREAK'",
+        "",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 1\npause = 2\ncurrency = 'dollar'",
+        "5:12: currency 'dollar' is not one like 'USD' or 'EUR'",
+        "",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'tokens_per_day'\nwarn = 1\npause = 2\ncurrency = 'USD'",
+        "5:12: 'tokens_per_day' is not counted in a currency",
+        "leave out 'currency'",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 1\npause = 2\n[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 2\npause = 3",
+        "6:10: there are two quotas of 'cost_per_day' for the same calls",
+        "keep one of them",
+    ),
+    (
+        "[upstream.a]\ncommand = 'x'\napi_limits = [{ scope = 'global', limit = 0, window = 'hour' }]",
+        "3:43: 'api_limits.limit' is 0, but must be between 1 and 1000000000 calls",
+        "",
+    ),
+    (
+        "[upstream.a]\ncommand = 'x'\napi_limits = [{ scope = 'all', limit = 1, window = 'hour' }]",
+        "3:25: scope 'all' is none of global, endpoint, category",
+        "",
+    ),
+    (
+        "[upstream.a]\ncommand = 'x'\napi_limits = [{ scope = 'endpoint', limit = 1, window = 'hour' }]",
+        "3:25: the scope 'endpoint' needs 'endpoint'",
+        "set 'endpoint'",
+    ),
+    (
+        "[upstream.a]\ncommand = 'x'\napi_limits = [{ scope = 'global', endpoint = 'x', limit = 1, window = 'hour' }]",
+        "3:46: 'endpoint' means nothing with the scope 'global'",
+        "remove it",
+    ),
+    (
+        "[upstream.a]\ncommand = 'x'\napi_limits = [{ scope = 'global', limit = 1, window = 'month' }]",
+        "3:55: window 'month' is none of second, minute, hour, day",
+        "",
+    ),
+    (
+        "[upstream.a]\ncommand = 'x'\napi_limits = [{ scope = 'global', limit = 1, window = 'day', reset_header = 'a b' }]",
+        "3:77: 'a b' is no name of an HTTP header",
+        "",
+    ),
+    (
+        "[upstream.a]\ncommand = 'x'\ncost = [{ cost_per_call = -1.0 }]",
+        "3:27: 'cost_per_call' is -1, but must be between",
+        "",
+    ),
     // addresses
     (
         "[server]\nhttp = 'localhost:7171'",

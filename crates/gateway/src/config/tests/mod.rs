@@ -141,6 +141,10 @@ fn every_key_of_a_full_file_takes_effect() {
     assert!(asked.persist_tokens && asked.elicitation && asked.token_uses == 2);
     assert!(checked.policy.gating && checked.policy.tokens);
     safety(&checked.policy);
+    let quotas = &checked.quotas;
+    assert_eq!((quotas.quotas.len(), quotas.api.len(), quotas.costs.len()), (1, 3, 2), "one is switched off");
+    assert_eq!(quotas.quotas[0].hard_stop, Some(aql::quota::Amount::whole(7)));
+    assert_eq!(quotas.costs[1].per_call, aql::quota::Amount::of(0.01).unwrap());
     let principals: Vec<_> = checked.auth.tokens.iter().map(|token| token.principal.as_str()).collect();
     assert_eq!(principals, ["alice", "bob"]);
     assert_eq!(checked.auth.tokens[0].sha256[..3], [0x2b, 0xd8, 0x06]);
