@@ -33,6 +33,7 @@ mod queries;
 mod relationships;
 mod requests;
 mod returned;
+mod safety_loop;
 mod scripts;
 mod sessions;
 mod slow;
