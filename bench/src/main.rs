@@ -5,6 +5,7 @@
 
 mod captured;
 mod client;
+mod decide;
 mod floor;
 mod gateway;
 mod http;
@@ -43,6 +44,8 @@ enum Command {
     All,
     /// One call from JSON bytes to JSON bytes, without I/O
     Pipeline,
+    /// One decision about a call, with many rules and many agents blocked
+    Decide,
     /// Introspection's answers with 500 operations
     Introspect,
     /// An echo over HTTP beside the same echo on bare rmcp
@@ -117,6 +120,7 @@ fn run(command: &Command, report: &mut Report) -> Result<()> {
     match command {
         Command::All => {
             pipeline::measure(report)?;
+            decide::measure(report)?;
             pipeline::measure_introspection(report)?;
             tokens::measure(report)?;
             query::measure(report, query::ENTITIES)?;
@@ -125,6 +129,7 @@ fn run(command: &Command, report: &mut Report) -> Result<()> {
             gateway::measure(report, gateway::Options::default())
         }
         Command::Pipeline => pipeline::measure(report),
+        Command::Decide => decide::measure(report),
         Command::Introspect => pipeline::measure_introspection(report),
         Command::Http { rounds } => http::measure(report, *rounds),
         Command::Gateway(options) => gateway::measure(report, *options),

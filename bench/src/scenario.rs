@@ -15,7 +15,7 @@ use gateway::{
     session::{LOCAL, Session, Transport},
 };
 
-use crate::{Result, query::InMemory, subject};
+use crate::{Result, decide, query::InMemory, subject};
 
 const TOOL: &str = "mcp_aql_read";
 
@@ -115,6 +115,8 @@ impl Scenario {
 const QUERY: &str = "query_page";
 const QUERY_LIST_BYTES: usize = 10_000;
 const QUERY_PAGE: usize = 5;
+/// One decision alone, with many rules and many agents blocked.
+const DECIDE: &str = "decide";
 
 /// Sends one scenario's frame `count` times and does nothing else after the start.
 pub(crate) fn repeat(name: &str, count: usize) -> Result<()> {
@@ -123,6 +125,13 @@ pub(crate) fn repeat(name: &str, count: usize) -> Result<()> {
         let items = list.items()?;
         for _ in 0..count {
             black_box(list.evaluate(black_box(&items).clone())?);
+        }
+        return Ok(());
+    }
+    if name == DECIDE {
+        let subject = decide::Subject::new()?;
+        for _ in 0..count {
+            black_box(subject.decide());
         }
         return Ok(());
     }
@@ -138,6 +147,7 @@ pub(crate) fn repeat(name: &str, count: usize) -> Result<()> {
 pub(crate) fn print_names() {
     ALL.iter().for_each(|scenario| println!("{}", scenario.name));
     println!("{QUERY}");
+    println!("{DECIDE}");
 }
 
 #[cfg(test)]

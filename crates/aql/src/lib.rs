@@ -45,6 +45,7 @@ pub mod param;
 pub mod policy;
 pub mod profile;
 pub mod query;
+pub mod quota;
 pub mod rate;
 pub mod registry;
 pub mod request;

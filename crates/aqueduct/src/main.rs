@@ -41,9 +41,12 @@ enum Command {
     Discover(commands::discover::Arguments),
     /// Make an adapter file of a bundle
     Adapt(commands::adapt::Arguments),
+    /// Show how far an adapter file is trusted, raise it with evidence or lower it
+    Trust(commands::trust::Arguments),
     /// Judge the tools of other servers: what they do, how dangerous that is, and why
     Classify(commands::classify::Arguments),
     Doctor(commands::doctor::Arguments),
+    Operator(commands::operator::Arguments),
     #[cfg(feature = "tokens")]
     Tokens(commands::tokens::Arguments),
     /// Print a completion script for a shell
@@ -54,19 +57,19 @@ enum Command {
 #[derive(Args, Clone)]
 pub(crate) struct Configuration {
     /// Configuration file [default: ./aqueduct.toml, then the user's configuration directory]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE")]
     config: Option<std::path::PathBuf>,
     /// Data directory [default: the user's data directory]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR")]
     data: Option<std::path::PathBuf>,
     /// Endpoint mode: semantic, single, all or discrete
-    #[arg(long)]
+    #[arg(long, global = true)]
     mode: Option<String>,
     /// Endpoint profile: crude, discover or one of the configuration's own
-    #[arg(long)]
+    #[arg(long, global = true)]
     profile: Option<String>,
     /// Prefix of the tool names, such as github_
-    #[arg(long)]
+    #[arg(long, global = true)]
     prefix: Option<String>,
 }
 
@@ -154,8 +157,10 @@ fn main() -> ExitCode {
         Command::Init(arguments) => commands::init::run(&arguments),
         Command::Discover(arguments) => commands::discover::run(&arguments),
         Command::Adapt(arguments) => commands::adapt::run(&arguments),
+        Command::Trust(arguments) => commands::trust::run(&arguments),
         Command::Classify(arguments) => commands::classify::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
+        Command::Operator(arguments) => commands::operator::run(&arguments),
         #[cfg(feature = "tokens")]
         Command::Tokens(arguments) => commands::tokens::run(&arguments),
         Command::Completions(arguments) => commands::completions::run::<Cli>(&arguments),

@@ -1,6 +1,9 @@
 //! From a checked configuration to a gateway that can serve.
 
-use std::sync::Arc;
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
 
 use aql::{
     autonomy::{Autonomy, Mode},
@@ -19,12 +22,15 @@ use crate::{
         safety_loop::{self, SafetyLoop},
         upstream::Upstreams,
     },
-    config::Checked,
+    config::{Checked, Link},
     executions::Executions,
+    guard::{self, Places},
+    limits::Limits,
+    operator::Listener,
     pipeline::Gateway,
-    safety::Safety,
+    safety::{Safety, channels::Channels},
     serve::http::{Credential, Guard, Options},
-    store::{self, EntityStore, ExecutionStore, SafetyStore},
+    store::{self, EntityStore, ExecutionStore, QuotaStore, SafetyStore},
 };
 
 /// What the server calls itself to agents.
@@ -48,6 +54,7 @@ pub struct App {
     stores: Option<(EntityStore, Executions)>,
     safety: Arc<Safety>,
     upstreams: Arc<Upstreams>,
+    limits: Option<Arc<Limits>>,
 }
 
 /// The operations as configured and as far as they are known, without opening any data or starting any server.
@@ -112,7 +119,9 @@ pub fn open(config: &Checked) -> Result<App, Error> {
     let mut stores = None;
     let options = store::Options { max_database_bytes: config.store.max_database_bytes };
     let kept = SafetyStore::open(&config.store.data, options)?;
+    let channels = Channels::new(&config.operator, kept.clone());
     let safety = Safety::new(kept, config.confirmation.clone(), jiff::Timestamp::now);
+    safety.ask_through(channels);
     if config.entities.enabled {
         let opened = EntityStore::open(&config.store.data, options, &config.entities.index)?;
         let kept = ExecutionStore::open(&config.store.data, options)?;
@@ -136,17 +145,68 @@ pub fn open(config: &Checked) -> Result<App, Error> {
         gateway =
             gateway.with_cursor_key(CursorKey::new(&store::secret(&config.store.data, CURSOR_KEY_FILE)?));
     }
-    let gateway = gateway.with_upstreams(Arc::clone(&upstreams)).with_safety(Arc::clone(&safety));
+    let limits = limits(config, &upstreams, &safety)?;
+    let gateway = gateway
+        .with_upstreams(Arc::clone(&upstreams))
+        .with_safety(Arc::clone(&safety))
+        .with_guard(guard(config))
+        .with_limits(limits.clone());
     let gateway = Arc::new(if upstreams.are_known() { gateway } else { gateway.unsettled() });
     upstreams.tend(&gateway);
     safety.tend();
-    Ok(App { gateway, stores, safety, upstreams })
+    Ok(App { gateway, stores, safety, upstreams, limits })
 }
 
+/// What is counted. The file is there where something is counted, or where a server may ask to be left alone.
+fn limits(config: &Checked, upstreams: &Upstreams, safety: &Safety) -> Result<Option<Arc<Limits>>, Error> {
+    let is_remote = |upstream: &crate::config::Upstream| matches!(upstream.link, Link::Http { .. });
+    if config.quotas.is_empty() && !config.upstreams.iter().any(is_remote) {
+        return Ok(None);
+    }
+    let options = store::Options { max_database_bytes: config.store.max_database_bytes };
+    let counts = QuotaStore::open(&config.store.data, options)?;
+    upstreams.remember(&counts, &counts.held(jiff::Timestamp::now())?);
+    if config.quotas.is_empty() {
+        return Ok(None);
+    }
+    let tokens = safety.store().clone();
+    Ok(Some(Arc::new(Limits::new(Arc::new(config.quotas.clone()), counts, tokens))))
+}
+
+/// What no call may reach through another server.
+fn guard(config: &Checked) -> guard::Guard {
+    let adapters = config.upstreams.iter().filter_map(|upstream| upstream.adapter.clone());
+    let working = config.upstreams.iter().filter_map(|upstream| match &upstream.link {
+        Link::Command { cwd, .. } => {
+            Some((upstream.name.clone(), cwd.clone().or_else(|| std::env::current_dir().ok())?))
+        }
+        Link::Http { .. } => None,
+    });
+    let places = Places {
+        directories: vec![config.store.data.clone()],
+        files: config.file.iter().cloned().chain(adapters).collect(),
+        working: working.collect(),
+    };
+    guard::Guard::new(places, &[OPERATOR_ADDRESS, config.server.http])
+}
+
+/// Where the operator is answered unless another address is bound. Denied in any case: another process of ours may
+/// listen there.
+const OPERATOR_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7172);
+
 impl App {
+    /// Opens the operator's own listener. On standard input and output only where the configuration names an address.
+    pub async fn operator(&self, config: &Checked, on_stdio: bool) -> Listener {
+        let wanted = config.operator.http.filter(|_| !on_stdio || config.operator.http_is_written);
+        Listener::open(config, wanted, &self.safety, &self.gateway).await
+    }
+
     /// Waits until everything that was acknowledged or asked for is on disk.
     pub async fn close(self) {
         self.upstreams.close().await;
+        if let Some(limits) = self.limits {
+            limits.close().await;
+        }
         if let Some((entities, executions)) = self.stores {
             // Executions write entities, so they end first.
             executions.close().await;

@@ -20,6 +20,7 @@ use serde_json::{Map, Value};
 use crate::{
     adapters::safety_loop::Supervised,
     client::Caller,
+    guard::{Guard, OwnPlace},
     pipeline::Clock,
     rates::Rates,
     safety::{Asking, Confirmed, Safety, undecided},
@@ -88,6 +89,7 @@ pub(crate) enum Passed {
 /// The gate as one call meets it.
 pub(crate) struct Gate<'a> {
     pub(crate) safety: Option<&'a Arc<Safety>>,
+    pub(crate) guard: &'a Guard,
     pub(crate) rates: &'a Rates,
     pub(crate) clock: Clock,
     pub(crate) session: &'a Arc<Session>,
@@ -111,6 +113,9 @@ impl Gate<'_> {
 
     /// Decides whether a call runs, and waits for the person who has to say so.
     pub(crate) async fn pass(&self, mut request: ValidRequest) -> Result<Passed, Error> {
+        if let Err(place) = self.guard.check(request.operation(), request.params()) {
+            return Err(self.kept_away(&request, &place).await);
+        }
         let operation = request.operation();
         let dry_run = operation.is_dry_run(request.params());
         let supervised = self.supervised(operation)?;
@@ -156,6 +161,18 @@ impl Gate<'_> {
         }
     }
 
+    /// Denies a call that leads to what is ours.
+    async fn kept_away(&self, request: &ValidRequest, place: &OwnPlace) -> Error {
+        let operation = request.operation();
+        let name = operation.name().as_str();
+        told(OwnPlace::EVENT, name, place, self.session);
+        if let Some(safety) = self.safety {
+            let (registry, params) = (request.registry(), Some(request.params()));
+            safety.denied(OwnPlace::EVENT, registry, operation, params, place, self.session).await;
+        }
+        place.error(name)
+    }
+
     /// What holds for the caller because of the loop. Where that cannot be told, nothing is let through.
     fn supervised(&self, operation: &Operation) -> Result<Option<Supervised>, Error> {
         let Some(safety_loop) = self.safety.and_then(|safety| safety.safety_loop()) else { return Ok(None) };
@@ -184,9 +201,9 @@ impl Gate<'_> {
         reason: &Reason,
     ) -> Error {
         let name = operation.name().as_str();
-        told(name, reason, self.session);
+        told(DENIED, name, reason, self.session);
         if let Some(safety) = self.safety {
-            safety.denied(registry, operation, params, reason, self.session).await;
+            safety.denied(DENIED, registry, operation, params, reason, self.session).await;
         }
         reason.error(name)
     }
@@ -198,7 +215,7 @@ pub(crate) fn may_start(registry: &Registry, operation: &str, session: &Session)
     match standing.unwrap_or(&Standing::Deny(Reason::Undecided)) {
         Standing::Allow => Ok(()),
         Standing::Deny(reason) => {
-            told(operation, reason, session);
+            told(DENIED, operation, reason, session);
             Err(reason.error(operation))
         }
         Standing::Confirm | Standing::Depends => {
@@ -210,10 +227,13 @@ pub(crate) fn may_start(registry: &Registry, operation: &str, session: &Session)
     }
 }
 
-fn told(operation: &str, reason: &Reason, session: &Session) {
+/// What the audit log calls a call that was denied.
+const DENIED: &str = "OPERATION_DENIED";
+
+fn told(event: &str, operation: &str, reason: &dyn std::fmt::Display, session: &Session) {
     tracing::info!(
         target: "audit",
-        event = "denied",
+        event,
         session_id = session.id(),
         principal = session.principal(),
         operation,

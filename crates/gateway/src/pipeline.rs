@@ -26,6 +26,8 @@ use crate::{
     client::Caller,
     dispatch::{self, Context, Surface},
     gate::{Gate, Passed, Permitted},
+    guard::Guard,
+    limits::{self, Limits},
     random,
     rates::Rates,
     safety::{self, Safety},
@@ -41,6 +43,10 @@ pub struct Gateway {
     surface: ArcSwap<Surface>,
     permits: Semaphore,
     rates: Rates,
+    /// Keeps calls away from our own files and addresses.
+    guard: Guard,
+    /// Quotas and limits of other servers, where there are any.
+    limits: Option<Arc<Limits>>,
     clock: Clock,
     cursor_key: CursorKey,
     page_bytes: usize,
@@ -67,6 +73,8 @@ impl Gateway {
             permits: Semaphore::new(surface.registry.max_concurrent_requests()),
             surface: ArcSwap::from_pointee(surface),
             rates: Rates::default(),
+            guard: Guard::default(),
+            limits: None,
             clock,
             cursor_key: CursorKey::new(&random::bytes()),
             page_bytes: PAGE_BYTES_DEFAULT,
@@ -83,9 +91,28 @@ impl Gateway {
         self
     }
 
+    /// Says what is ours, so that no call reaches it through another server.
+    #[must_use]
+    pub fn with_guard(mut self, guard: Guard) -> Self {
+        self.guard = guard;
+        self
+    }
+
+    /// Says what is counted.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Option<Arc<Limits>>) -> Self {
+        self.limits = limits;
+        self
+    }
+
     #[must_use]
     pub fn safety(&self) -> Option<&Arc<Safety>> {
         self.safety.as_ref()
+    }
+
+    #[must_use]
+    pub fn guard(&self) -> &Guard {
+        &self.guard
     }
 
     /// Says which servers there are to ask for what is no operation.
@@ -260,9 +287,12 @@ impl Flow<'_> {
     }
 
     async fn steps(&self, call: Call) -> Result<Answer, Error> {
+        let mut call = call;
+        let token = self.gateway.limits.as_ref().and_then(|_| limits::take_token(&mut call.params));
         let routed = self.surface.registry.routed(self.endpoint, call)?;
         let gate = Gate {
             safety: self.gateway.safety.as_ref(),
+            guard: &self.gateway.guard,
             rates: &self.gateway.rates,
             clock: self.gateway.clock,
             session: self.session,
@@ -275,20 +305,42 @@ impl Flow<'_> {
             Passed::Asks(questions) => return Ok(Answer::asks(questions.requests, questions.state)),
         };
         if permitted.operation().name().as_str() == INTROSPECT {
-            let answer = introspect::answer(permitted.registry(), permitted.params(), self.session.id())?;
+            let answer = match self.quota_status(&permitted).await {
+                Some(answer) => answer?,
+                None => introspect::answer(permitted.registry(), permitted.params(), self.session.id())?,
+            };
             return match answer.oversize(permitted.registry().limits()) {
                 Some(error) => Err(error),
                 None => Ok(answer),
             };
         }
-        self.work(permitted).await
+        let Some(limits) = &self.gateway.limits else { return self.work(permitted, Vec::new()).await };
+        let now = (self.gateway.clock)();
+        let mut passage = limits.admit(&permitted, self.session, token, now).await?;
+        let answer = self.work(permitted, std::mem::take(&mut passage.warnings)).await?;
+        limits.answered(passage, answer.size(), now).await;
+        Ok(answer)
     }
 
-    async fn work(&self, mut permitted: Permitted) -> Result<Answer, Error> {
+    /// What is used of quotas, where that is asked for and somebody counts.
+    async fn quota_status(&self, permitted: &Permitted) -> Option<Result<Answer, Error>> {
+        let limits = self.gateway.limits.as_ref()?;
+        let text = |key: &str| permitted.params().get(key).and_then(Value::as_str);
+        if text("query") != Some(introspect::QUOTA_STATUS) {
+            return None;
+        }
+        let (adapter, now) = (permitted.registry().adapter(), (self.gateway.clock)());
+        let status = limits.status(adapter, text("name"), self.session, now).await;
+        let size = permitted.registry().limits();
+        Some(status.map(|status| Answer::success(&Data::Value(status), &[], size)))
+    }
+
+    async fn work(&self, mut permitted: Permitted, told: Vec<Warning>) -> Result<Answer, Error> {
         let mut shaping = Shaping::read(&mut permitted, &self.gateway.cursor_key)?;
         let now = (self.gateway.clock)();
         let (id, page_bytes) = (permitted.id(), self.gateway.page_bytes);
-        let mut warnings = std::mem::take(&mut shaping.warnings);
+        let mut warnings = told;
+        warnings.append(&mut shaping.warnings);
         let Some(operation) = self.surface.registry.get(id) else {
             return Err(Error::internal("the operation is not in its registry"));
         };

@@ -27,10 +27,10 @@ pub fn definition() -> Operation {
             Param::new(
                 "query",
                 "string",
-                "Which list to read; 'danger' tells danger levels and their reasons, 'adapter_info' whom to trust how far",
+                "Which list to read; 'danger' tells danger levels and their reasons, 'adapter_info' whom to trust how far, 'quota_status' how much of each quota is used",
             )
             .required()
-            .allowed(&["operations", "types", "danger", "adapter_info"]),
+            .allowed(&["operations", "types", "danger", "adapter_info", "quota_status"]),
         )
         .param(Param::new("name", "string", "Specific operation, type or server name for detailed info"))
         .param(Param::new(

@@ -7,6 +7,7 @@ use aql::{
     classify::{Overrides, Trust},
     define,
     listed::{self, ListedTool},
+    policy::Policy,
     registry::{Endpoint, Registry},
     request::Call,
 };
@@ -41,7 +42,9 @@ pub(crate) fn many(tools: Value) -> One {
 
 #[track_caller]
 pub(crate) fn registry(adopted: &Adopted) -> Arc<Registry> {
+    let asking = Policy { gating: true, tokens: true, ..Policy::default() };
     let built = Registry::builder("test")
+        .policy(asking)
         .types(adopted.types.clone())
         .operations(adopted.operations.iter().map(|operation| operation.definition.clone()))
         .build();

@@ -196,7 +196,10 @@ pub(crate) enum Kind {
 }
 
 fn kind_of(call: &Call) -> Kind {
-    match (call.operation == INTROSPECT, call.params.get("query") == Some(&json!("danger"))) {
+    match (
+        call.operation == INTROSPECT,
+        [json!("danger"), json!("quota_status")].iter().any(|query| call.params.get("query") == Some(query)),
+    ) {
         (false, _) => Kind::Operation,
         (true, false) => Kind::Introspection,
         (true, true) => Kind::ExtraIntrospection,

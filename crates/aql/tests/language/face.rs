@@ -40,6 +40,7 @@ fn issues() -> Adapter {
         .param(text("owner").required())
         .danger(DangerLevel::Destructive, &["it is gone"]);
     let builder = Registry::builder("many").types([change]).operations([create, list, update, delete]);
+    let builder = builder.policy(fixture::asking());
     Adapter::of(builder.operations(fixture::synthetic(60)).build().unwrap().into())
 }
 

@@ -6,6 +6,7 @@ use aql::{
     category::Category::{self, Create, Delete, Execute, Read, Update},
     danger::DangerLevel,
     define::{Answers, Deprecation, Operation, Param, Selection, Type},
+    policy::Policy,
     registry::{Builder, Registry},
     shared,
 };
@@ -22,7 +23,12 @@ pub(crate) fn built(builder: Builder) -> Arc<Registry> {
 
 /// The adapter, still to be configured.
 pub(crate) fn builder() -> Builder {
-    Registry::builder("items").types(types()).operations(operations())
+    Registry::builder("items").types(types()).operations(operations()).policy(asking())
+}
+
+/// What the rules are where callers are asked and get a token.
+pub(crate) fn asking() -> Policy {
+    Policy { gating: true, tokens: true, ..Policy::default() }
 }
 
 fn types() -> Vec<Type> {

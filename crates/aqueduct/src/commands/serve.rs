@@ -7,6 +7,7 @@ use gateway::{
     aql::registry::{CONFORMANCE, SPEC_VERSION},
     config::Checked,
     library::stop_signal,
+    operator::Opened,
     serve::{http, stdio},
 };
 use serde_json::json;
@@ -74,9 +75,16 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
 pub(super) async fn on_stdio(config: &Checked, app: &app::App) -> Result<(), Failure> {
     let server = &config.server;
     let gateway = std::sync::Arc::clone(&app.gateway);
-    stdio::serve(gateway, server.fast_path, server.shutdown_grace, stop_signal)
-        .await
-        .map_err(|error| Failure::trouble("standard input cannot be read", &error.to_string()))
+    let operator = app.operator(config, true).await;
+    // The client reads what is said here, so neither the address nor the key's file is.
+    match &operator.opened {
+        Opened::Taken { .. } => report::note("the operator's address is taken by another program"),
+        Opened::Refused(why) => report::note(&format!("the operator's listener is not open: {why}")),
+        Opened::Off | Opened::Here { .. } | Opened::Elsewhere { .. } => {}
+    }
+    let served = stdio::serve(gateway, server.fast_path, server.shutdown_grace, stop_signal).await;
+    operator.close().await;
+    served.map_err(|error| Failure::trouble("standard input cannot be read", &error.to_string()))
 }
 
 /// `client` are the arguments with which a client would start the same on standard input and output.
@@ -89,11 +97,29 @@ pub(super) async fn on_http(config: &Checked, app: &app::App, client: &[String])
     let gateway = std::sync::Arc::clone(&app.gateway);
     let server = http::Server::bind(address, gateway, app::http_options(config)).await.map_err(unusable)?;
     let address = server.address().map_err(unusable)?;
-    report::print(&welcome(config, app, client, &format!("http://{address}/mcp")));
-    server.serve(stop_signal).await.map_err(unusable)
+    let operator = app.operator(config, false).await;
+    report::print(&welcome(config, app, client, &format!("http://{address}/mcp"), &operator.opened));
+    let served = server.serve(stop_signal).await;
+    operator.close().await;
+    served.map_err(unusable)
 }
 
-fn welcome(config: &Checked, app: &app::App, client: &[String], url: &str) -> String {
+/// Where the operator answers. The key itself is never shown, only where it is.
+fn operator_line(opened: &Opened) -> String {
+    match opened {
+        Opened::Off => "off; 'aqueduct operator' shows what waits".to_owned(),
+        Opened::Here { address, key } => format!("http://{address}/ with the key in {}", key.display()),
+        Opened::Elsewhere { address, key } => {
+            format!("http://{address}/ by another process on this data, with the key in {}", key.display())
+        }
+        Opened::Taken { address } => format!(
+            "not served: {address} is taken by another program; choose another as '[operator] http', or use 'aqueduct operator'"
+        ),
+        Opened::Refused(why) => format!("not served: {why}"),
+    }
+}
+
+fn welcome(config: &Checked, app: &app::App, client: &[String], url: &str, operator: &Opened) -> String {
     let surface = app.gateway.surface();
     let registry = surface.registry();
     let tools: Vec<&str> = registry.tools().iter().map(|tool| tool.name.as_str()).collect();
@@ -107,10 +133,11 @@ fn welcome(config: &Checked, app: &app::App, client: &[String], url: &str) -> St
     );
     format!(
         "Aqueduct {} implements MCP-AQL {SPEC_VERSION}, {CONFORMANCE}\n  \
-         MCP    {url}\n  Tools  {}\n  Data   {}\n  {} operations{}; 'aqueduct ops' lists them\n\n\
+         MCP       {url}\n  Operator  {}\n  Tools     {}\n  Data      {}\n  {} operations{}; 'aqueduct ops' lists them\n\n\
          Paste into an MCP client's configuration:\n  {over_http}\nor let the client start it:\n  {over_stdio}\n\n\
          Ctrl-C stops it.",
         env!("CARGO_PKG_VERSION"),
+        operator_line(operator),
         tools.join(", "),
         config.store.data.display(),
         registry.visible().count(),

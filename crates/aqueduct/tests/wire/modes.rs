@@ -235,7 +235,7 @@ fn what_the_rules_deny_is_neither_seen_nor_run() {
         assert!(error["details"].get("signature").is_none(), "a denied operation's parameters are not told");
     }
     assert_eq!(client.read("get_entity", json!({"entity_id": id}))["success"], true);
-    let log = client.stdio().process.stderr_with("event=\"denied\"");
+    let log = client.stdio().process.stderr_with("event=\"OPERATION_DENIED\"");
     assert!(log.contains("operation=\"delete_entity\"") && log.contains("session_id="), "{log}");
     drop(client);
     let config = "[safety]\nmax_danger = \"reversible\"\n";

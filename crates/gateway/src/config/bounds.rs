@@ -157,6 +157,9 @@ pub(super) const CALLS_PER_MINUTE: Bounds = Bounds {
     default: None,
 };
 
+pub(super) const API_LIMIT: Bounds =
+    Bounds { section: "api_limits", key: "limit", unit: "calls", min: 1, max: 1_000_000_000, default: None };
+
 pub(super) const CALL_TIMEOUT_SECONDS: Bounds = Bounds {
     section: UPSTREAM,
     key: "timeout_seconds",

@@ -23,7 +23,8 @@ use super::{
     file::{self, File},
     given::Given,
     load::Overrides,
-    paths, safety,
+    operator::{self, Operator},
+    paths, quota, safety,
     upstream::{self, LeftOut, Settled, Upstream},
     wrapped,
 };
@@ -41,8 +42,12 @@ pub struct Checked {
     /// What a list that was returned as a whole is cut to.
     pub page_bytes: usize,
     pub policy: Policy,
+    /// How a person answers what waits for them.
+    pub operator: Operator,
     /// Who is asked before a dangerous call.
     pub confirmation: crate::safety::Settings,
+    /// Quotas, and what other servers allow.
+    pub quotas: aql::quota::Limits,
     pub safety_loop: safety_loop::Options,
     /// Whether the loop is all that is served.
     pub safety_only: bool,
@@ -161,12 +166,14 @@ pub(super) fn check(
         entities: entities::entities(&file.entities, used)?,
         executions: executions(&file.executions)?,
         page_bytes: whole(bounds::PAGE_BYTES.check_or_default(file.limits.page_bytes.as_ref())?),
+        operator: operator::operator(&file.operator, base, environment, flags.allow_remote)?,
         policy: Policy {
             gating: confirmation.confirmation != Confirmation::Off,
             tokens: confirmation.confirmation == Confirmation::Token,
             ..with_loop(safety::policy(&file.safety)?, &safety_loop)
         },
         confirmation,
+        quotas: quota::limits(file, &upstreams)?,
         safety_loop,
         safety_only: flags.safety_only,
         auth,

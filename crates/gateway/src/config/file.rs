@@ -12,9 +12,13 @@ use toml::Spanned;
 use super::{bounds, notation::Notation};
 
 mod autonomy;
+mod operator;
+mod quota;
 mod safety;
 mod upstream;
 pub(super) use autonomy::{Autonomy, SafetyLoop};
+pub(super) use operator::{Operator, Webhook};
+pub(super) use quota::{ApiLimit, Cost, Fraction, Quota};
 pub(super) use safety::{Condition, Matrix, MinimumTrust, Rule};
 pub(crate) use upstream::Hidden;
 pub(super) use upstream::{Tool, Upstream};
@@ -80,6 +84,9 @@ pub struct File {
     /// Which operations may be called at all. `introspect` always may.
     #[serde(default)]
     pub(super) safety: Safety,
+    /// How a person answers what waits for them. All channels are used side by side, and the first answer counts.
+    #[serde(default)]
+    pub(super) operator: Operator,
     /// Who may call over HTTP.
     #[serde(default)]
     pub(super) auth: Auth,
@@ -276,6 +283,9 @@ pub(super) struct Safety {
     pub(super) danger_patterns: Option<BTreeMap<Text, Vec<Text>>>,
     /// Rules about calls.
     pub(super) rule: Option<Vec<Rule>>,
+    /// Budgets: how much may be used before answers warn, before calls wait for a word, and before they end.
+    #[serde(default)]
+    pub(super) quota: Vec<Quota>,
     /// The execution safety loop: agents report what they are about to do, and are told whether they may.
     #[serde(rename = "loop")]
     pub(super) supervision: Option<SafetyLoop>,

@@ -31,7 +31,9 @@ mod given;
 mod load;
 mod mask;
 mod notation;
+mod operator;
 mod paths;
+mod quota;
 mod read;
 mod reference;
 mod safety;
@@ -50,6 +52,7 @@ pub use self::{
     error::{Error, Place},
     file::File,
     load::{Overrides, Sources, load},
+    operator::{Hook, Operator, SecretSource, Webhook},
     reference::reference,
     schema::schema,
     secret::Secret,

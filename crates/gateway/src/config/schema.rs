@@ -40,6 +40,7 @@ pub(super) fn kind(schema: &Value) -> &'static str {
     match schema.get("type").and_then(Value::as_str) {
         Some("string") => "a string",
         Some("integer") => "a whole number",
+        Some("number") => "a number",
         Some("boolean") => "true or false",
         Some("array") => "an array",
         _ => "a table",

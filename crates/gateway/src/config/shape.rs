@@ -46,7 +46,9 @@ fn table(path: &str, span: std::ops::Range<usize>, table: &DeTable<'_>, schema: 
 fn value(path: &str, given: &Spanned<DeValue<'_>>, schema: &Value) -> Result<(), Error> {
     let expected = schema::kind(schema);
     let found = kind(given.get_ref());
-    if found != expected {
+    let is_number =
+        expected == "a number" && matches!(given.get_ref(), DeValue::Integer(_) | DeValue::Float(_));
+    if found != expected && !is_number {
         return Err(Error::at(given.span(), format!("'{path}' must be {expected}, but is {found}")));
     }
     match given.get_ref() {

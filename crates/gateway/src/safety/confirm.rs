@@ -148,6 +148,9 @@ impl Safety {
         reasons: Vec<String>,
         asking: &Asking<'_>,
     ) -> Result<Confirmed, Error> {
+        if let Some(Err(why)) = self.channels().map(super::channels::Channels::any_available) {
+            return Err(nobody(operation, &why));
+        }
         let level = operation.danger().level;
         let new = NewApproval {
             id: approval_id(),
@@ -235,6 +238,9 @@ impl Safety {
             operation = approval.operation,
             "a call waits for approval; 'aqueduct operator pending' shows it"
         );
+        if let Some(channels) = self.channels() {
+            channels.offer(approval);
+        }
     }
 }
 
@@ -285,6 +291,11 @@ fn refused(operation: &Operation, approval: &Approval) -> Error {
     Error::permission_denied(operation.name().as_str(), "the operator refused this call")
         .with("approval_id", approval.id.as_str())
         .hint("Do not repeat it. Tell your user, or go on without it.")
+}
+
+fn nobody(operation: &Operation, why: &str) -> Error {
+    Error::permission_denied(operation.name().as_str(), why)
+        .hint("Tell your user. The operator has to open a channel under '[operator]' in the configuration.")
 }
 
 fn too_many(operation: &Operation, retry_after_seconds: u64) -> Error {

@@ -30,10 +30,13 @@ pub(crate) fn is_ours(state: &str) -> bool {
     state.starts_with(OURS)
 }
 
+/// Whoever is asked sees what would run, with what, and why they are asked.
 fn form(approval: &Approval) -> Value {
+    let Approval { message, operation, adapter, danger, reasons, params, .. } = approval;
+    let reasons = reasons.join("; ");
     json!({
         "mode": "form",
-        "message": format!("{}\n\nAllow this call of '{}'?", approval.message, approval.operation),
+        "message": format!("{message}\n\n{operation} of '{adapter}' is {danger}: {reasons}\nParameters: {params}"),
         "requestedSchema": {
             "type": "object",
             "properties": {"approve": {"type": "boolean", "title": "Allow it", "default": false}},

@@ -3,6 +3,7 @@
 //! Decisions are made by `aql::policy`; this is what a decision needs and what follows from it. Everything that was
 //! decided is on disk before it is acted upon, and where that fails, nothing is let through.
 
+pub mod channels;
 mod confirm;
 mod elicit;
 mod record;
@@ -87,6 +88,8 @@ const RESUMABLE_MAX: usize = 1024;
 pub struct Safety {
     store: SafetyStore,
     settings: Settings,
+    /// Through which a person is asked.
+    channels: OnceLock<channels::Channels>,
     clock: Clock,
     /// Rung whenever an answer may have come in.
     answered: Notify,
@@ -105,6 +108,7 @@ impl Safety {
         Arc::new(Self {
             store,
             settings,
+            channels: OnceLock::new(),
             clock,
             answered: Notify::new(),
             refused: Rates::default(),
@@ -117,6 +121,16 @@ impl Safety {
     #[must_use]
     pub fn store(&self) -> &SafetyStore {
         &self.store
+    }
+
+    /// Asks through these from now on. They are set once, when the gateway is put together.
+    pub fn ask_through(&self, channels: channels::Channels) {
+        let _ = self.channels.set(channels);
+    }
+
+    #[must_use]
+    pub fn channels(&self) -> Option<&channels::Channels> {
+        self.channels.get()
     }
 
     /// Lets calls be decided with the loop; only the first one counts.
@@ -152,6 +166,9 @@ impl Safety {
 
     /// Waits until everything that was decided is on disk.
     pub async fn close(&self) {
+        if let Some(channels) = self.channels() {
+            channels.close();
+        }
         self.store.clone().close().await;
     }
 

@@ -6,7 +6,6 @@ use aql::{
     danger::DangerLevel,
     error::{Code, Error},
     operation::Operation,
-    policy::Reason,
     registry::Registry,
 };
 use serde_json::{Map, Value};
@@ -40,17 +39,18 @@ impl Safety {
     /// Notes that a call is denied. It is denied whether or not that can be written.
     pub(crate) async fn denied(
         &self,
+        what: &str,
         registry: &Registry,
         operation: &Operation,
         params: Option<&Map<String, Value>>,
-        reason: &Reason,
+        reason: &(dyn std::fmt::Display + Sync),
         session: &Session,
     ) {
         let event = Event {
             outcome: Some(Outcome::Denied),
             reasons: vec![reason.to_string()],
             params: params.map(|params| confirm::shown(operation, params)),
-            ..event(registry, operation, session, "OPERATION_DENIED")
+            ..event(registry, operation, session, what)
         };
         if let Err(error) = self.store.audit(event, (self.clock)()).await {
             tracing::error!(%error, "a denial could not be written to the audit log");

@@ -9,7 +9,7 @@ use super::{
     frame::{Elsewhere, Era},
     reply,
 };
-use crate::{pipeline::Gateway, session::Session};
+use crate::{guard::OwnPlace, pipeline::Gateway, session::Session};
 
 /// Clients may keep a list that long without asking again.
 const LIST_TTL_MS: u64 = 60_000;
@@ -24,6 +24,17 @@ pub(super) async fn answer(
     let upstreams = gateway.upstreams()?;
     if let Err(error) = gateway.admit_request(session) {
         return Some(reply::error(id, reply::INVALID_REQUEST, &error.message));
+    }
+    if let Err(place) = gateway.guard().check_request(&request.params) {
+        tracing::info!(
+            target: "audit",
+            event = OwnPlace::EVENT,
+            session_id = session.id(),
+            principal = session.principal(),
+            operation = request.method,
+            reason = %place,
+        );
+        return Some(reply::error(id, reply::INVALID_PARAMS, &place.error(&request.method).message));
     }
     if request.method.ends_with("/list") {
         gateway.settled().await;

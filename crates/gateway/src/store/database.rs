@@ -32,6 +32,24 @@ pub struct Options {
     pub max_database_bytes: Option<u64>,
 }
 
+/// What an acknowledged write survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Durability {
+    /// A power cut.
+    Machine,
+    /// A crash of the process. A power cut may take the last second along.
+    Process,
+}
+
+impl Durability {
+    fn synchronous(self) -> &'static str {
+        match self {
+            Self::Machine => "FULL",
+            Self::Process => "NORMAL",
+        }
+    }
+}
+
 /// A cheap handle on an open file. The writer thread ends once the last handle is gone and the queue is empty.
 #[derive(Clone)]
 pub(super) struct Database {
@@ -53,8 +71,30 @@ impl Database {
         options: Options,
         busy_wait: Duration,
     ) -> Result<Self, Error> {
+        Self::open_for(dir, file, schema, options, Durability::Machine, busy_wait)
+    }
+
+    /// For what is written with every call and may lose the last second to a power cut, but nothing to a crash.
+    pub(super) fn open_lighter(
+        dir: &Path,
+        file: &str,
+        schema: &Schema,
+        options: Options,
+    ) -> Result<Self, Error> {
+        Self::open_for(dir, file, schema, options, Durability::Process, BUSY_WAIT)
+    }
+
+    fn open_for(
+        dir: &Path,
+        file: &str,
+        schema: &Schema,
+        options: Options,
+        durability: Durability,
+        busy_wait: Duration,
+    ) -> Result<Self, Error> {
         let path = files::prepare(dir, file)?;
         let connection = connect_patiently(&path, schema, busy_wait)?;
+        connection.pragma_update(None, "synchronous", durability.synchronous())?;
         let cap = options.max_database_bytes.map(|bytes| Cap::new(&connection, bytes)).transpose()?;
         let writer = Writer::start(file, connection, cap)?;
         Ok(Self { readers: Arc::new(Readers::new(path, busy_wait)), writer })
@@ -133,7 +173,7 @@ fn connect(path: &Path, schema: &Schema, busy_wait: Duration) -> Result<Connecti
     if mode != "wal" {
         return Err(Error::Unwritable { reason: "its file system lacks shared memory".to_owned() });
     }
-    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "synchronous", Durability::Machine.synchronous())?;
     // Where a plain sync stops at the drive's cache, as on macOS.
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "foreign_keys", true)?;

@@ -24,17 +24,24 @@ fn read_or_make(dir: &Path, name: &str) -> io::Result<[u8; SECRET_BYTES]> {
     if let Some(secret) = read(&path)? {
         return Ok(secret);
     }
-    files::create_directory(dir)?;
-    // Written aside and linked into place, so that whoever finds the file finds it whole, and the first one wins.
-    let aside = dir.join(format!(".{name}.{}", uuid::Uuid::new_v4()));
     let secret = random::bytes();
-    let made = write(&aside, &secret).and_then(|()| fs::hard_link(&aside, &path));
+    if keep_first(dir, name, &secret)? {
+        return Ok(secret);
+    }
+    read(&path)?.ok_or_else(|| ErrorKind::NotFound.into())
+}
+
+/// Writes a file for its owner alone, unless there is one of that name; whether it was written.
+///
+/// Written aside and linked into place, so that whoever finds the file finds it whole, and the first one wins.
+pub(crate) fn keep_first(dir: &Path, name: &str, content: &[u8]) -> io::Result<bool> {
+    files::create_directory(dir)?;
+    let aside = dir.join(format!(".{name}.{}", uuid::Uuid::new_v4()));
+    let made = write(&aside, content).and_then(|()| fs::hard_link(&aside, dir.join(name)));
     let removed = fs::remove_file(&aside);
     match made {
-        Ok(()) => removed.and_then(|()| files::sync_directory(dir)).map(|()| secret),
-        Err(cause) if cause.kind() == ErrorKind::AlreadyExists => {
-            read(&path)?.ok_or_else(|| ErrorKind::NotFound.into())
-        }
+        Ok(()) => removed.and_then(|()| files::sync_directory(dir)).map(|()| true),
+        Err(cause) if cause.kind() == ErrorKind::AlreadyExists => Ok(false),
         Err(cause) => Err(cause),
     }
 }

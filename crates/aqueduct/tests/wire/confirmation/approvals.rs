@@ -133,10 +133,11 @@ fn a_step_of_a_workflow_is_asked_for_too() {
     let directory = data();
     let mut client = quick(directory.path()).connect(WIRES[1]);
     let id = client.new_item("Worked");
-    let steps = json!([{"operation": "delete_entity", "params": {"entity_id": id}}]);
-    let created = client.create("create_workflow", json!({"workflow_name": "w", "steps": steps}));
+    let steps = json!([{"name": "remove", "operation": "delete_entity", "params": {"entity_id": id}}]);
+    let workflow = json!({"entity_name": "w", "entity_type": "workflow", "description": "d", "metadata": {"steps": steps}});
+    let created = client.create("create_entity", workflow);
     assert_eq!(created["success"], true, "{created}");
-    let ran = client.execute("execute_workflow", json!({"workflow_name": "w", "wait_seconds": 10}));
+    let ran = client.execute("execute_workflow", json!({"entity_name": "w", "wait_seconds": 50}));
     assert!(ran.to_string().contains("CONFIRMATION_REQUIRED"), "{ran}");
     assert!(exists(&mut client, &id));
 }

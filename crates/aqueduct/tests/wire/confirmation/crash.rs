@@ -104,7 +104,7 @@ fn however_a_process_dies_a_token_runs_one_call_or_none() {
     let directory = data();
     let mut client = setup(directory.path()).stdio(ERA);
     for round in 0..100_u64 {
-        let id = client.new_item(&format!("Round {round}"));
+        let id = client.new_item(&format!("Round{round}"));
         let token = token(&mut client, &id);
         fire(&mut client, "dying", json!({"entity_id": id, "confirmation_token": token}));
         // From before the frame is read to after the call is done; a step of 53 visits the range unevenly.

@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{events, exists};
-use crate::harness::{Client, Era, Setup, data};
+use crate::{
+    harness::{Client, Era, Setup, data},
+    upstreams::Place,
+};
 
 fn setup(directory: &std::path::Path, more: &str) -> Setup {
     let config = format!("[safety]\nelicitation = true\nhold_seconds = 20\n{more}");
@@ -66,30 +69,36 @@ fn a_connected_client_is_asked_where_the_operator_allows_it() {
     assert_eq!(given["channel"], "elicitation", "the log says who answered");
 }
 
-/// Never for what is worse than destructive, and never unless the operator chose it.
+/// What a client is asked while a call waits that needs a person.
+fn first_message(setup: &Setup, tool: &str, arguments: Value) -> Value {
+    let mut client = connect(setup);
+    let id = client.new_id();
+    let params = json!({"name": tool, "arguments": arguments});
+    let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+    client.stdio().send(call.to_string().as_bytes());
+    client.stdio().next()
+}
+
 #[test]
-fn a_client_is_not_asked_for_what_is_worse_or_where_nobody_allowed_it() {
-    let cases = [
-        "[[safety.rule]]\noperations = [\"delete_entity\"]\nthen = \"confirm\"\n[safety.danger_patterns]\ndangerous = [\"delete_*\"]\n",
-        "",
-    ];
-    for (place, more) in cases.into_iter().enumerate() {
-        let directory = data();
-        let setup = match place {
-            0 => setup(directory.path(), &more.replace("[safety]", "")),
-            _ => Setup::new(directory.path()).asking(),
-        };
-        let config = setup.config.replace("hold_seconds = 20", "hold_seconds = 1");
-        let config = if config.is_empty() { "[safety]\nhold_seconds = 1\n".to_owned() } else { config };
-        let mut client = connect(&setup.config(&config));
-        let entity = client.new_item("Kept");
-        let id = client.new_id();
-        let call = frame(id, &entity);
-        client.stdio().send(call.to_string().as_bytes());
-        let message = client.stdio().next();
-        assert_eq!(message["id"], json!(id), "no question comes first: {message}");
-        assert!(message.to_string().contains("CONFIRMATION_REQUIRED"), "{message}");
-        assert!(exists(&mut client, &entity));
+fn a_client_is_not_asked_where_nobody_allowed_it() {
+    let directory = data();
+    let setup = Setup::new(directory.path()).asking().config("[safety]\nhold_seconds = 1\n");
+    let arguments = json!({"operation": "delete_entity", "params": {"entity_id": "00000000-0000-4000-8000-000000000000"}});
+    let message = first_message(&setup, "mcp_aql_delete", arguments);
+    assert!(message.to_string().contains("CONFIRMATION_REQUIRED"), "{message}");
+}
+
+/// Never for what is worse than destructive: a hostile client would answer for itself.
+#[test]
+fn a_client_is_not_asked_for_what_is_dangerous() {
+    for (danger, asked) in [("destructive", true), ("dangerous", false)] {
+        let more = format!("trust = \"community_reviewed\"\n[upstream.up.tools.echo]\ndanger = \"{danger}\"");
+        let safety = "[safety]\nelicitation = true\nhold_seconds = 1\n";
+        let place = Place::new().lines(safety).stdio("up", &[], &more);
+        place.learn(&["up"]);
+        let arguments = json!({"operation": "up_echo", "params": {"text": "x"}});
+        let message = first_message(&place.setup().asking(), "mcp_aql", arguments);
+        assert_eq!(message["method"] == "elicitation/create", asked, "{danger}: {message}");
     }
 }
 

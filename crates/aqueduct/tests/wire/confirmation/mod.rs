@@ -45,7 +45,10 @@ pub(crate) fn pending(directory: &Path) -> Value {
 
 /// The events of the audit log, oldest first.
 pub(crate) fn audit(directory: &Path) -> Vec<Value> {
-    told(directory, &["audit"]).as_array().unwrap().clone()
+    let output = operator(directory, &["audit", "--json"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["event"].clone()).collect()
 }
 
 pub(crate) fn events(directory: &Path) -> Vec<String> {

@@ -196,8 +196,10 @@ fn the_whole_way_ends_in_operations_that_work() {
     assert_eq!(provenance["omitted"], json!([{"operation": "delete_item", "because": "manual_override"}]));
     assert!(file(&directory, "made/sample.report.md").contains("`delete_item` is left out"));
 
-    let config =
-        format!("[upstream.sample]\nurl = \"{}\"\nadapter = \"made/sample-adapter.md\"\n", server.url);
+    let config = format!(
+        "[upstream.sample]\nurl = \"{}\"\ntrust = \"validated\"\nadapter = \"made/sample-adapter.md\"\n",
+        server.url
+    );
     let config = Setup::new(directory.path()).config(&config);
     let mut client = config.connect(WIRES[0]);
     let listed = client.introspect(json!({"query": "operations", "search": "sample", "first": 50}));

@@ -20,6 +20,8 @@ pub(crate) struct StdioLink {
     pub(crate) process: Process,
     pub(crate) stdin: Option<ChildStdin>,
     pub(crate) lines: mpsc::Receiver<String>,
+    /// Everything that was ever written to the client.
+    pub(crate) heard: Arc<Mutex<String>>,
     /// Answers that came before they were asked for.
     pub(crate) early: Vec<Value>,
     pub(crate) notifications: Vec<Value>,
@@ -45,15 +47,18 @@ impl StdioLink {
         let out = BufReader::new(process.child.stdout.take().unwrap());
         let stdin = process.child.stdin.take();
         let (sender, lines) = mpsc::channel();
+        let heard = Arc::new(Mutex::new(String::new()));
+        let hears = Arc::clone(&heard);
         std::thread::spawn(move || {
             for line in out.lines() {
                 let Ok(line) = line else { break };
+                hears.lock().unwrap().push_str(&line);
                 if sender.send(line).is_err() {
                     break;
                 }
             }
         });
-        Self { process, stdin, lines, early: Vec::new(), notifications: Vec::new() }
+        Self { process, stdin, lines, heard, early: Vec::new(), notifications: Vec::new() }
     }
 
     pub(crate) fn send(&mut self, bytes: &[u8]) {

@@ -174,10 +174,20 @@ pub(super) fn of_call(place: Place<'_>, failure: &Failure) -> Error {
                 .with("upstream_error", place.details(why))
                 .hint("Check whether the call had an effect before repeating it.")
         }
+        Failure::Refused(http::StatusCode::TOO_MANY_REQUESTS, why) => {
+            Error::new(Code::RateLimitExceeded, "API rate limit exceeded")
+                .with("upstream_error", place.details(why))
+                .hint("Wait before calling it again.")
+        }
         Failure::SessionLost | Failure::Unreachable(_) | Failure::Refused(..) => {
             unreachable(place, &explain(failure), "The call may be repeated.")
         }
     }
+}
+
+/// Whether a server turned a request away for now.
+pub(super) fn is_too_much(status: http::StatusCode) -> bool {
+    matches!(status, http::StatusCode::TOO_MANY_REQUESTS | http::StatusCode::SERVICE_UNAVAILABLE)
 }
 
 /// Too many calls are under way.

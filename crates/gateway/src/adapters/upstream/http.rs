@@ -17,6 +17,7 @@ use sse_stream::SseStream;
 use super::{
     open::Era,
     peer::{Failure, Peer},
+    pressure::Pressure,
     veil::Veil,
     wire::{Params, SELF_CONTAINED},
 };
@@ -54,6 +55,8 @@ pub(super) struct HttpLink {
     /// The token that was last asked for, and when.
     token: tokio::sync::Mutex<Option<(HeaderValue, Instant)>>,
     session: Mutex<Session>,
+    /// Hears when to come back.
+    pressure: Arc<Pressure>,
 }
 
 #[derive(Default)]
@@ -102,7 +105,14 @@ impl HttpLink {
             bearer: bearer.cloned(),
             token: tokio::sync::Mutex::default(),
             session: Mutex::default(),
+            pressure: Arc::default(),
         })
+    }
+
+    /// The same, telling that one when the server wants to be left alone.
+    #[must_use]
+    pub(super) fn under(self, pressure: Arc<Pressure>) -> Self {
+        Self { pressure, ..self }
     }
 
     fn session(&self) -> MutexGuard<'_, Session> {
@@ -198,6 +208,7 @@ impl HttpLink {
             self.session().id = Some(given.clone());
         }
         let status = response.status();
+        self.pressure.heed(status, response.headers());
         if status == StatusCode::NOT_FOUND && self.session().id.is_some() && method != "initialize" {
             return Err(Failure::SessionLost);
         }

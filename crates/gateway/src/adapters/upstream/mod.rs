@@ -14,6 +14,7 @@ pub mod offers;
 mod open;
 mod peer;
 mod pins;
+mod pressure;
 mod process;
 mod relay;
 mod result;
@@ -39,6 +40,7 @@ use aql::{
     trust::{Block, TrustLevel},
 };
 use arc_swap::ArcSwap;
+use jiff::Timestamp;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -59,6 +61,7 @@ use crate::{
     config::{self, Definitions},
     dispatch::Surface,
     pipeline::Gateway,
+    store::QuotaStore,
 };
 
 /// All upstreams, and what is needed to publish their operations.
@@ -138,6 +141,11 @@ impl Upstreams {
         let settings = &upstream.settings;
         let kept = self.catalogues.load(settings).filter(|_| settings.wrapped)?;
         Some(introduce::introduce(&settings.name, kept.server.as_ref(), kept.instructions.as_deref()))
+    }
+
+    /// Keeps in that store which servers ask to be left alone, and takes over what it holds.
+    pub(crate) fn remember(&self, store: &QuotaStore, held: &[(String, Timestamp)]) {
+        self.all.iter().for_each(|upstream| upstream.pressure.remember(store, held));
     }
 
     #[must_use]

@@ -16,6 +16,7 @@ use super::{
     open::Era,
     peer::{Caller, Failure, Inbox, Peer},
     pins::Accepted,
+    pressure::Pressure,
     relay::{self, ParkedCalls},
     slot::{Slot, Trouble},
     veil::Veil,
@@ -41,6 +42,8 @@ pub(super) struct Upstream {
     /// Calls whose clients have to call again.
     pub(super) parked: ParkedCalls,
     veil: Veil,
+    /// Whether it asks to be left alone.
+    pub(super) pressure: Arc<Pressure>,
 }
 
 /// Hears what an upstream says without being asked.
@@ -57,10 +60,12 @@ impl Upstream {
     ) -> Arc<Self> {
         let settings = Arc::new(settings);
         let veil = Veil::of(&settings.link);
+        let pressure = Arc::new(Pressure::new(&settings.name, settings.limit_headers.clone()));
         let inbox = Arc::new(Ears { name: settings.name.clone(), notices });
         let ears: Arc<dyn Inbox> = Arc::<Ears>::clone(&inbox);
         Arc::new(Self {
-            shared: Arc::new(Slot::new(Arc::clone(&settings), ears, last_era)),
+            shared: Arc::new(Slot::new(Arc::clone(&settings), ears, last_era, Arc::clone(&pressure))),
+            pressure,
             sessions: Mutex::default(),
             permits: Semaphore::new(settings.max_concurrent_calls),
             settings,
@@ -88,7 +93,7 @@ impl Upstream {
             return Arc::clone(slot);
         }
         let ears: Arc<dyn Inbox> = Arc::<Ears>::clone(&self.inbox);
-        let slot = Arc::new(Slot::new(Arc::clone(&self.settings), ears, None));
+        let slot = Arc::new(Slot::new(Arc::clone(&self.settings), ears, None, Arc::clone(&self.pressure)));
         sessions.insert(session.id().to_owned(), Arc::clone(&slot));
         // It ends with its session.
         let (upstream, session) = (Arc::downgrade(self), Arc::clone(session));
@@ -118,7 +123,10 @@ impl Upstream {
         accepted: Option<&Accepted>,
     ) -> Result<Raw, Error> {
         let place = Place { server: self.name(), tool: about };
+        self.pressure.check()?;
         let _permit = self.permit(place).await?;
+        // It may have said so while this call waited for its turn.
+        self.pressure.check()?;
         let slot = self.slot(&caller.session);
         let mut again = false;
         loop {
@@ -139,7 +147,12 @@ impl Upstream {
                 // Neither has looked at the request.
                 Err(Failure::SessionLost) if !again => slot.lost(&peer),
                 Err(Failure::Unreachable(_)) if !again && peer.is_over() => {}
-                Err(failure) => return Err(self.covered(error::of_call(place, &failure))),
+                Err(failure) => {
+                    if matches!(&failure, Failure::Refused(status, _) if error::is_too_much(*status)) {
+                        self.pressure.check()?;
+                    }
+                    return Err(self.covered(error::of_call(place, &failure)));
+                }
             }
             again = true;
         }

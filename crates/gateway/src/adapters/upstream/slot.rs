@@ -17,6 +17,7 @@ use super::{
     http::HttpLink,
     open::{self, Era},
     peer::{Failure, Inbox, Link, Peer},
+    pressure::Pressure,
     process::{self, Process, Program},
 };
 use crate::config;
@@ -38,6 +39,7 @@ pub(super) struct Trouble {
 
 pub(super) struct Slot {
     settings: Arc<config::Upstream>,
+    pressure: Arc<Pressure>,
     inbox: Arc<dyn Inbox>,
     live: ArcSwapOption<Peer>,
     attempts: Arc<tokio::sync::Mutex<Attempts>>,
@@ -76,9 +78,15 @@ impl Attempts {
 }
 
 impl Slot {
-    pub(super) fn new(settings: Arc<config::Upstream>, inbox: Arc<dyn Inbox>, last_era: Option<Era>) -> Self {
+    pub(super) fn new(
+        settings: Arc<config::Upstream>,
+        inbox: Arc<dyn Inbox>,
+        last_era: Option<Era>,
+        pressure: Arc<Pressure>,
+    ) -> Self {
         Self {
             settings,
+            pressure,
             inbox,
             live: ArcSwapOption::empty(),
             attempts: Arc::default(),
@@ -164,7 +172,7 @@ impl Slot {
             config::Link::Http { url, headers, bearer } => {
                 let link =
                     HttpLink::new(url, headers, bearer.as_ref()).map_err(|failure| explain(&failure))?;
-                let link = Arc::new(link);
+                let link = Arc::new(link.under(Arc::clone(&self.pressure)));
                 let peer = Arc::new(Peer::new(Link::Http(Arc::clone(&link)), Arc::clone(&self.inbox)));
                 tokio::select! {
                     opened = self.greet(&peer, last) => opened?,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Number, Placed, Text};
+use super::{ApiLimit, Cost, Number, Placed, Text};
 use crate::config::{bounds, secret::Secret};
 
 /// Text that may hold a secret.
@@ -82,6 +82,10 @@ pub(in crate::config) struct Upstream {
     /// What you know better about a tool than its definition says, by the server's own name for it, or by that of an
     /// operation that it was split into.
     pub(in crate::config) tools: Option<BTreeMap<Text, Tool>>,
+    /// What the server, or what is behind it, allows. A call beyond it is not sent.
+    pub(in crate::config) api_limits: Option<Vec<ApiLimit>>,
+    /// What calls of its operations cost, for quotas of costs.
+    pub(in crate::config) cost: Option<Vec<Cost>>,
 }
 
 /// What the operator says of one tool.

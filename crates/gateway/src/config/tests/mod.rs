@@ -6,6 +6,7 @@ mod endpoints;
 mod found;
 mod hostile;
 mod mistakes;
+mod operator;
 mod remote;
 mod upstreams;
 
@@ -88,7 +89,8 @@ fn without_any_source_the_defaults_hold() {
         assert_eq!(checked.limits, Limits::default());
         assert_eq!(checked.store.data.to_str(), Some("/home/a/.local/share/aqueduct"));
         assert_eq!(checked.store.max_database_bytes, None);
-        assert_eq!(checked.policy, Policy::default());
+        assert_eq!(checked.policy, Policy { gating: true, ..Policy::default() });
+        assert_eq!(checked.confirmation, crate::safety::Settings::default());
         assert!(checked.upstreams.is_empty() && server.pinned.is_empty());
         assert!(checked.entities.enabled && checked.auth.tokens.is_empty() && checked.warnings.is_empty());
     }
@@ -125,6 +127,12 @@ fn every_key_of_a_full_file_takes_effect() {
     assert_eq!(checked.policy.deny, ["delete_*"]);
     assert_eq!(checked.policy.max_danger, Some(DangerLevel::Reversible));
     assert_eq!(checked.policy.calls_per_minute, Some(600));
+    let asked = &checked.confirmation;
+    assert_eq!((asked.confirmation, asked.hold.as_secs()), (crate::safety::Confirmation::Token, 20));
+    assert_eq!((asked.waits.as_mins(), asked.lifetimes.usual.as_secs()), (60, 200));
+    assert_eq!((asked.lifetimes.forbidden.as_secs(), asked.lifetimes.tolerance.as_secs()), (60, 5));
+    assert!(asked.persist_tokens && asked.elicitation && asked.token_uses == 2);
+    assert!(checked.policy.gating && checked.policy.tokens);
     let principals: Vec<_> = checked.auth.tokens.iter().map(|token| token.principal.as_str()).collect();
     assert_eq!(principals, ["alice", "bob"]);
     assert_eq!(checked.auth.tokens[0].sha256[..3], [0x2b, 0xd8, 0x06]);

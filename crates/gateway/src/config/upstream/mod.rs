@@ -16,6 +16,7 @@ use aql::{
     danger::Words,
     name::OperationName,
     profile::matches_pattern,
+    quota::HeaderNames,
     trust::TrustLevel,
 };
 
@@ -30,7 +31,7 @@ use super::{
     error::{Error, Place},
     file::{self, Placed},
     notation::Notation,
-    paths,
+    paths, quota,
     variables::Expansion,
 };
 
@@ -68,6 +69,8 @@ pub struct Upstream {
     pub own_section: String,
     /// Whether it was given on the command line: nothing in the file bears its name.
     pub wrapped: bool,
+    /// Headers of its own that say how much is left.
+    pub limit_headers: Vec<HeaderNames>,
 }
 
 impl Upstream {
@@ -98,6 +101,7 @@ impl Upstream {
             section: COMMAND_LINE.to_owned(),
             own_section: COMMAND_LINE.to_owned(),
             wrapped: true,
+            limit_headers: Vec::new(),
         }
     }
 }
@@ -215,6 +219,7 @@ fn upstream(given: &str, name: String, written: &file::Upstream) -> Result<Upstr
         section: String::new(),
         own_section: String::new(),
         wrapped: false,
+        limit_headers: quota::headers(written.api_limits.as_ref())?,
         name,
     })
 }

@@ -27,6 +27,7 @@ use rmcp::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub(crate) use self::guard::Refusal;
 pub use self::guard::{Credential, Guard};
 use self::sessions::Sessions;
 use super::{
@@ -64,6 +65,7 @@ const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(15);
 impl Server {
     pub async fn bind(address: SocketAddr, gateway: Arc<Gateway>, options: Options) -> std::io::Result<Self> {
         let listener = tokio::net::TcpListener::bind(address).await?;
+        gateway.guard().listens(listener.local_addr()?);
         Ok(Self { listener, gateway, options })
     }
 

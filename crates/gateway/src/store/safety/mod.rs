@@ -15,6 +15,7 @@ mod schema;
 mod tokens;
 
 pub use approvals::{Answered, Approval, ApprovalKind, ApprovalState, Claim, NewApproval};
+pub(crate) use schema::FILE;
 pub use tokens::NewToken;
 
 /// A cheap handle on `safety.db`.

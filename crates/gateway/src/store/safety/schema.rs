@@ -3,7 +3,7 @@
 use super::{agents, approvals, audit, tokens};
 use crate::store::migrations::Schema;
 
-pub(super) const FILE: &str = "safety.db";
+pub(crate) const FILE: &str = "safety.db";
 
 pub(super) const SCHEMA: Schema = Schema {
     application_id: i32::from_be_bytes(*b"AqSa"),

@@ -109,12 +109,13 @@ async fn of_two_processes_one_spends_an_approval_or_a_token() {
     let dir = tempfile::tempdir().unwrap();
     let (one, other) = (open(dir.path()), open(dir.path()));
     for round in 0..20 {
-        let scope = scope("s", &format!("delete_{round}"));
-        one.claim(question(&format!("a{round}"), scope.clone()), at(0)).await.unwrap();
-        other.answer(&format!("a{round}"), true, "command", "anna", at(0)).await.unwrap();
+        // Far enough apart for the limit of questions in a minute.
+        let (scope, then) = (scope("s", &format!("delete_{round}")), round * 5);
+        one.claim(question(&format!("a{round}"), scope.clone()), at(then)).await.unwrap();
+        other.answer(&format!("a{round}"), true, "command", "anna", at(then)).await.unwrap();
         let claim = |store: &SafetyStore| {
             let (store, asks) = (store.clone(), question(&format!("b{round}"), scope.clone()));
-            async move { store.claim(asks, at(1)).await.unwrap() }
+            async move { store.claim(asks, at(then + 1)).await.unwrap() }
         };
         let (first, second) = tokio::join!(claim(&one), claim(&other));
         let granted = [first, second].iter().filter(|claim| matches!(claim, Claim::Granted(_))).count();
@@ -122,8 +123,10 @@ async fn of_two_processes_one_spends_an_approval_or_a_token() {
 
         let text = format!("conf_{round}");
         one.issue_token(token(&text, scope.clone()), at(0)).await.unwrap();
-        let (first, second) =
-            tokio::join!(present(&one, &text, scope.clone(), 1), present(&other, &text, scope.clone(), 1));
+        let (first, second) = tokio::join!(
+            present(&one, &text, scope.clone(), then),
+            present(&other, &text, scope.clone(), then)
+        );
         let mut both = [first, second];
         both.sort_by_key(Result::is_err);
         assert_eq!(both, [Ok(()), Err(Refused::AlreadyUsed)], "round {round}");

@@ -1,0 +1,8 @@
+//! Decisions about calls: the operator's settings in, allow, confirm or deny out.
+
+mod danger;
+mod facts;
+mod properties;
+mod rules;
+mod trust;
+mod world;

@@ -1,0 +1,209 @@
+//! Our directories and files, and whether a path lies there.
+
+use std::{
+    fs,
+    path::{Component, Path, PathBuf},
+};
+
+use globset::GlobBuilder;
+
+/// Links to links to links are followed this far.
+const LINKS_FOLLOWED: usize = 16;
+/// A name with fewer parts than this is common enough to stand within other paths.
+const TELLING_PARTS: usize = 3;
+
+/// How a path lies to what is ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lies {
+    Within,
+    /// It is a directory above one of ours.
+    AboveDirectory,
+    /// It is a directory above one of our files only.
+    AboveFile,
+}
+
+/// What is ours, by all of its names.
+pub(super) struct Owned {
+    directories: Vec<PathBuf>,
+    files: Vec<PathBuf>,
+    /// The names as they could stand within a text.
+    needles: Vec<Needle>,
+}
+
+struct Needle {
+    text: String,
+    /// Whether it is long enough to mean nothing else, whatever stands before it.
+    is_telling: bool,
+}
+
+impl Owned {
+    pub(super) fn new(directories: &[PathBuf], files: &[PathBuf]) -> Self {
+        let names = |paths: &[PathBuf]| {
+            let mut names: Vec<PathBuf> = Vec::new();
+            for path in paths {
+                let absolute = lexical(&std::path::absolute(path).unwrap_or_else(|_| path.clone()));
+                let real = real(&absolute);
+                for name in [absolute, real] {
+                    if !names.contains(&name) {
+                        names.push(name);
+                    }
+                }
+            }
+            names
+        };
+        let (mut directories, files) = (names(directories), names(files));
+        // What the system shows of our own process, its variables and its open files among it.
+        if cfg!(target_os = "linux") {
+            directories.push(PathBuf::from(format!("/proc/{}", std::process::id())));
+        }
+        let needles = directories.iter().chain(&files).filter_map(|path| {
+            let text = path.to_str()?.to_owned();
+            let is_telling = path.components().count() > TELLING_PARTS;
+            (text.len() > 1).then_some(Needle { text, is_telling })
+        });
+        Self { needles: needles.collect(), directories, files }
+    }
+
+    /// Whether a bare word in this directory could be ours.
+    pub(super) fn is_near(&self, directory: &Path) -> bool {
+        let real = real(directory);
+        [directory, &real].into_iter().any(|path| {
+            self.directories.iter().any(|own| own.starts_with(path) || path.starts_with(own))
+                || self.files.iter().any(|own| own.starts_with(path))
+        })
+    }
+
+    /// How a path lies, by its parts alone.
+    pub(super) fn lies(&self, path: &Path) -> Option<Lies> {
+        let within = self.directories.iter().any(|own| path.starts_with(own))
+            || self.files.iter().any(|own| path == own);
+        if within {
+            return Some(Lies::Within);
+        }
+        if self.directories.iter().any(|own| own.starts_with(path)) {
+            return Some(Lies::AboveDirectory);
+        }
+        self.files.iter().any(|own| own.starts_with(path)).then_some(Lies::AboveFile)
+    }
+
+    /// Whether the path is ours under another name: a second link to a file, a directory that is mounted twice, or
+    /// other letters where the file system does not tell them apart.
+    #[cfg(unix)]
+    pub(super) fn is_another_name(&self, path: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let identity = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+        let own: Vec<_> = self.directories.iter().filter_map(|own| identity(own)).collect();
+        if path.ancestors().filter_map(identity).any(|found| own.contains(&found)) {
+            return true;
+        }
+        let Some(found) = fs::metadata(path).ok().filter(|found| found.is_file()) else { return false };
+        let found_identity = (found.dev(), found.ino());
+        let mut files = self.files.clone();
+        if found.nlink() > 1 {
+            let entries = self.directories.iter().filter_map(|own| fs::read_dir(own).ok()).flatten();
+            files.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
+        }
+        files.iter().filter_map(|own| identity(own)).any(|own| own == found_identity)
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn is_another_name(&self, path: &Path) -> bool {
+        let lower = |path: &Path| PathBuf::from(path.to_string_lossy().to_lowercase());
+        let path = lower(path);
+        self.directories.iter().any(|own| path.starts_with(lower(own)))
+            || self.files.iter().any(|own| path == lower(own))
+    }
+
+    /// Whether one of our names stands in a text whose slashes are single.
+    pub(super) fn is_named_in(&self, text: &str) -> bool {
+        self.needles.iter().any(|needle| {
+            memchr::memmem::find_iter(text.as_bytes(), needle.text.as_bytes()).any(|start| {
+                let before = text.get(..start).and_then(|before| before.chars().next_back());
+                let mut after = text.get(start + needle.text.len()..).unwrap_or_default().chars();
+                let begins = needle.is_telling || !before.is_some_and(is_of_a_name);
+                let ends = match (after.next(), after.next()) {
+                    (Some('.'), Some(next)) => !is_of_a_name(next),
+                    (Some('.'), None) | (None, _) => true,
+                    (Some(next), _) => !is_of_a_name(next),
+                };
+                begins && ends
+            })
+        })
+    }
+
+    /// Whether a pattern fits something of ours. One that goes through all directories is a search where it only reads.
+    pub(super) fn fits(&self, pattern: &str, reads: bool) -> bool {
+        if reads && pattern.contains("**") {
+            return false;
+        }
+        let Ok(glob) = GlobBuilder::new(pattern).literal_separator(true).backslash_escape(false).build()
+        else {
+            return false;
+        };
+        let matcher = glob.compile_matcher();
+        // Below a directory that fits, everything is reached.
+        let whole =
+            |path: &Path| path.ancestors().any(|part| part.parent().is_some() && matcher.is_match(part));
+        let inside = self.directories.iter().filter_map(|own| fs::read_dir(own).ok()).flatten();
+        let inside = inside.filter_map(|entry| Some(entry.ok()?.path()));
+        match reads {
+            true => self.files.iter().cloned().chain(inside).any(|path| matcher.is_match(path)),
+            false => {
+                self.files.iter().chain(&self.directories).any(|path| whole(path))
+                    || inside.into_iter().any(|path| matcher.is_match(path))
+            }
+        }
+    }
+}
+
+fn is_of_a_name(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '-' | '.')
+}
+
+/// The path with `.` and `..` taken out by its parts alone, as many programs do before they open anything.
+pub(super) fn lexical(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(clean.pop()),
+            part => clean.push(part),
+        }
+    }
+    clean
+}
+
+/// The path with every link followed, as the system does, as far as it is there; the rest as it is written.
+pub(super) fn real(path: &Path) -> PathBuf {
+    followed(path, LINKS_FOLLOWED)
+}
+
+fn followed(path: &Path, links_left: usize) -> PathBuf {
+    if let Ok(real) = fs::canonicalize(path) {
+        return real;
+    }
+    let mut there = PathBuf::new();
+    let mut parts = path.components();
+    for part in parts.by_ref() {
+        if part == Component::ParentDir {
+            there = fs::canonicalize(&there).unwrap_or_else(|_| lexical(&there));
+            there.pop();
+            continue;
+        }
+        there.push(part);
+        match fs::symlink_metadata(&there) {
+            Ok(found) if found.is_symlink() => match fs::canonicalize(&there) {
+                Ok(real) => there = real,
+                // A link to what is not there yet still says where it would be.
+                Err(_) => {
+                    let Some(target) = fs::read_link(&there).ok().filter(|_| links_left > 0) else { break };
+                    let base = there.parent().map(Path::to_owned).unwrap_or_default();
+                    there = followed(&base.join(target), links_left - 1);
+                }
+            },
+            Ok(_) => {}
+            Err(_) => break,
+        }
+    }
+    lexical(&there.join(parts.as_path()))
+}

@@ -1,0 +1,224 @@
+//! The API: each answer is JSON, each refusal says what to do.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use axum::{
+    body::Bytes,
+    extract::{Path, RawQuery, State, rejection::BytesRejection},
+    response::{IntoResponse, Response},
+};
+use http::StatusCode;
+use jiff::Timestamp;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::json;
+
+use super::{
+    Shared,
+    reply::{Problem, ok},
+};
+use crate::{
+    operator::{
+        desk::Hand,
+        explain::{Question, explain_today},
+    },
+    store::safety::{Answered, ApprovalState},
+};
+
+type Answer = Result<Response, Problem>;
+type Body = Result<Bytes, BytesRejection>;
+
+/// Audit entries in one answer.
+const ENTRIES_DEFAULT: u32 = 100;
+const ENTRIES_MAX: u32 = 1000;
+
+/// The longest nonce of a process that asks whether we are one of its own.
+const NONCE_CHARS_MAX: usize = 128;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Note {
+    note: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reason {
+    reason: String,
+}
+
+fn hand() -> Hand {
+    Hand { by: "operator".to_owned(), channel: "page" }
+}
+
+pub(super) async fn approvals(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Answer {
+    let mut query = pairs(query.as_deref(), &["state"])?;
+    let states = match query.remove("state").as_deref() {
+        None | Some("all") => ApprovalState::ALL.to_vec(),
+        Some(word) => {
+            let state = word.parse().map_err(|_| {
+                let known: Vec<_> = ApprovalState::ALL.iter().map(|state| state.as_str()).collect();
+                Problem::wrong(format!("'state' must be one of {} or all", known.join(", ")))
+            })?;
+            vec![state]
+        }
+    };
+    let approvals = shared.desk.approvals(&states, Timestamp::now()).await?;
+    Ok(ok(&json!({"approvals": approvals})))
+}
+
+pub(super) async fn approval(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
+    let found = shared.desk.approval(&id, Timestamp::now()).await?;
+    found.map(|approval| ok(&json!({"approval": approval}))).ok_or_else(no_approval)
+}
+
+pub(super) async fn approve(State(shared): State<Arc<Shared>>, Path(id): Path<String>, body: Body) -> Answer {
+    answer(&shared, &id, true, body).await
+}
+
+pub(super) async fn deny(State(shared): State<Arc<Shared>>, Path(id): Path<String>, body: Body) -> Answer {
+    answer(&shared, &id, false, body).await
+}
+
+async fn answer(shared: &Shared, id: &str, approve: bool, body: Body) -> Answer {
+    let Note { note } = read_or_default(body)?;
+    match shared.desk.answer(id, approve, &hand(), note.as_deref(), Timestamp::now()).await? {
+        Answered::Done(approval) => Ok(ok(&json!({"approval": approval}))),
+        Answered::AlreadyAnswered(approval) => {
+            let message = format!("it is {} already; nothing was changed", approval.state.as_str());
+            Err(Problem::new(StatusCode::CONFLICT, "ALREADY_ANSWERED", message))
+        }
+        Answered::Missing => Err(no_approval()),
+    }
+}
+
+/// LREQ-TOKEN-12
+pub(super) async fn revoke(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
+    if shared.desk.revoke(&id, &hand(), Timestamp::now()).await? {
+        return Ok(ok(&json!({"revoked": id})));
+    }
+    match shared.desk.approval(&id, Timestamp::now()).await? {
+        Some(approval) => {
+            let message = format!("it is {} and cannot be taken back", approval.state.as_str());
+            Err(Problem::new(StatusCode::CONFLICT, "TOO_LATE", message))
+        }
+        None => Err(no_approval()),
+    }
+}
+
+fn no_approval() -> Problem {
+    Problem::missing("there is no such approval; GET /api/approvals lists them")
+}
+
+pub(super) async fn blocks(State(shared): State<Arc<Shared>>) -> Answer {
+    Ok(ok(&json!({"blocks": shared.desk.blocks().await?})))
+}
+
+pub(super) async fn unblock(
+    State(shared): State<Arc<Shared>>,
+    Path(agent): Path<String>,
+    body: Body,
+) -> Answer {
+    let Reason { reason } = read(body)?;
+    if reason.trim().is_empty() {
+        return Err(Problem::wrong("'reason' is empty; say why the block ends, for the audit log"));
+    }
+    let block = shared.desk.unblock(&agent, &hand(), &reason, Timestamp::now()).await?;
+    let none = || Problem::missing("no such agent is blocked; GET /api/blocks lists them");
+    block.map(|block| ok(&json!({"unblocked": block}))).ok_or_else(none)
+}
+
+pub(super) async fn challenges(State(shared): State<Arc<Shared>>) -> Answer {
+    Ok(ok(&json!({"challenges": shared.desk.challenges(Timestamp::now()).await?})))
+}
+
+/// The code is in this one answer and nowhere else.
+pub(super) async fn reveal(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
+    let revealed = shared.desk.reveal(&id, &hand(), Timestamp::now()).await?;
+    let (challenge, code) = revealed.ok_or_else(|| {
+        Problem::missing("there is no such challenge any more; GET /api/challenges lists them")
+    })?;
+    Ok(ok(&json!({"challenge": challenge, "code": code})))
+}
+
+pub(super) async fn audit(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Answer {
+    let query = pairs(query.as_deref(), &["after", "limit"])?;
+    let number = |name: &str| {
+        let wrong = |_| Problem::wrong(format!("'{name}' must be a whole number"));
+        query.get(name).map(|text| text.parse::<u64>().map_err(wrong)).transpose()
+    };
+    let after = number("after")?.unwrap_or_default();
+    let limit = number("limit")?.map_or(ENTRIES_DEFAULT, |limit| u32::try_from(limit).unwrap_or(ENTRIES_MAX));
+    let after = after.min(i64::MAX.unsigned_abs());
+    let entries = shared.desk.audit(after, limit.clamp(1, ENTRIES_MAX)).await?;
+    let last = shared.desk.audit_length().await?;
+    Ok(ok(&json!({"entries": entries, "last": last})))
+}
+
+pub(super) async fn verify(State(shared): State<Arc<Shared>>) -> Answer {
+    Ok(ok(&shared.desk.verify_audit().await?))
+}
+
+pub(super) async fn policy(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Answer {
+    let query = pairs(query.as_deref(), &["operation", "principal"])?;
+    let operation = query.get("operation").ok_or_else(|| Problem::wrong("'operation' is missing"))?;
+    let principal = query.get("principal").map(String::as_str);
+    let blocks = shared.desk.blocks().await?;
+    let surface = shared.gateway.surface();
+    let told = explain_today(surface.registry(), Question::Operation(operation.clone()), principal, blocks);
+    told.map(|told| ok(&told)).map_err(|error| Problem::missing(error.message))
+}
+
+/// Answers another process of ours. It learns nothing that it does not know.
+pub(super) async fn proof(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Answer {
+    let query = pairs(query.as_deref(), &["nonce"])?;
+    let nonce = query.get("nonce").filter(|nonce| nonce.len() <= NONCE_CHARS_MAX);
+    let nonce = nonce.ok_or_else(|| Problem::wrong("'nonce' is missing or too long"))?;
+    Ok(ok(&json!({"proof": shared.key.proof(nonce)})))
+}
+
+pub(super) async fn nothing() -> Problem {
+    Problem::missing("there is nothing here; the API begins with /api/approvals")
+}
+
+pub(super) async fn wrong_method() -> Response {
+    let message = "this is asked with another method: GET to look, POST to act";
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "WRONG_METHOD", message).into_response()
+}
+
+/// The pairs of a query. Names are ours and values are ids, words and numbers, so that nothing needs decoding.
+pub(super) fn pairs(query: Option<&str>, known: &[&str]) -> Result<BTreeMap<String, String>, Problem> {
+    let mut pairs = BTreeMap::new();
+    for part in query.unwrap_or_default().split('&').filter(|part| !part.is_empty()) {
+        let (name, value) = part.split_once('=').unwrap_or((part, ""));
+        if !known.contains(&name) {
+            let known = known.join(", ");
+            return Err(Problem::wrong(format!("the query has an unknown name; there are: {known}")));
+        }
+        let fits = |c: char| c.is_ascii_alphanumeric() || "_-.:@".contains(c);
+        if !value.chars().all(fits) || pairs.insert(name.to_owned(), value.to_owned()).is_some() {
+            return Err(Problem::wrong(format!("'{name}' is no plain value, or given twice")));
+        }
+    }
+    Ok(pairs)
+}
+
+pub(super) fn read<T: DeserializeOwned>(body: Body) -> Result<T, Problem> {
+    let bytes = body.map_err(|_| {
+        let limit = super::BODY_BYTES_MAX;
+        let message = format!("the body is longer than {limit} bytes or was cut off");
+        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "TOO_LARGE", message)
+    })?;
+    // A list would do for a struct too, with its values in our order.
+    let object: Result<serde_json::Map<String, serde_json::Value>, _> = serde_json::from_slice(&bytes);
+    object
+        .and_then(|object| serde_json::from_value(object.into()))
+        .map_err(|error| Problem::wrong(format!("the body is not the JSON that is expected: {error}")))
+}
+
+/// The same for a body that may be left out.
+fn read_or_default<T: DeserializeOwned + Default>(body: Body) -> Result<T, Problem> {
+    match &body {
+        Ok(bytes) if bytes.is_empty() => Ok(T::default()),
+        _ => read(body),
+    }
+}

@@ -1,0 +1,54 @@
+//! Waiting for news: an answer comes as soon as what waits for the operator is not what they have seen.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    extract::{RawQuery, State},
+    response::Response,
+};
+use http::StatusCode;
+use jiff::Timestamp;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::{
+    Shared, api,
+    reply::{Problem, ok},
+};
+use crate::operator::signature::hex;
+
+/// Other processes write to the store too, so that it has to be looked at.
+const LOOK: Duration = Duration::from_millis(300);
+/// Below what proxies and browsers take for a dead connection.
+const LONGEST: Duration = Duration::from_secs(25);
+
+/// `seen` is the tag of the last answer; without it what there is now is answered.
+pub(super) async fn wait(
+    State(shared): State<Arc<Shared>>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let query = api::pairs(query.as_deref(), &["seen"])?;
+    let Ok(_place) = shared.waiting.try_acquire() else {
+        let message = "too many wait for news already; try again in a moment";
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "BUSY", message));
+    };
+    let deadline = tokio::time::Instant::now() + LONGEST;
+    loop {
+        let now = Timestamp::now();
+        let (approvals, challenges) = (shared.desk.pending(now).await?, shared.desk.challenges(now).await?);
+        let mut hasher = Sha256::new();
+        for id in
+            approvals.iter().map(|approval| &approval.id).chain(challenges.iter().map(|asked| &asked.id))
+        {
+            hasher.update(id);
+            hasher.update([0]);
+        }
+        let tag: String = hex(&hasher.finalize()).chars().take(32).collect();
+        let is_news = query.get("seen").is_none_or(|seen| *seen != tag);
+        if is_news || tokio::time::Instant::now() >= deadline {
+            let told = json!({"seen": tag, "approvals": approvals, "challenges": challenges});
+            return Ok(ok(&told));
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
