@@ -35,6 +35,7 @@ mod red_team;
 mod relationships;
 mod requests;
 mod returned;
+mod safety_loop;
 mod scripts;
 mod sessions;
 mod slow;
