@@ -71,7 +71,7 @@ impl fmt::Display for OwnPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Files => "a parameter leads to the gateway's own files, which no other server may touch",
-            Self::Above => "a parameter names a directory that holds the gateway's own files",
+            Self::Above => "a parameter names a directory above the gateway's own files",
             Self::Listener => "a parameter leads to an address of the gateway itself",
         })
     }

@@ -94,7 +94,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
     (
         "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 1\npause = 2\ncategory = 'BREAK'",
-        "5:12: category 'BREAK'",
+        "5:12: semantic category 'BREAK' is none of",
         "",
     ),
     (
