@@ -54,7 +54,7 @@ fn keys(page: &mut String, path: &str, schema: &Value) {
     let none = Vec::new();
     let required = schema.get("required").and_then(Value::as_array).unwrap_or(&none);
     let (nested, plain): (Vec<_>, Vec<_>) = properties(schema).partition(|(_, inner)| {
-        ["/items/properties", "/additionalProperties/properties"]
+        ["/properties", "/items/properties", "/additionalProperties/properties"]
             .iter()
             .any(|way| inner.pointer(way).is_some())
     });
@@ -75,6 +75,10 @@ fn keys(page: &mut String, path: &str, schema: &Value) {
             let path = format!("{path}.{key}");
             heading(page, &format!("[[{path}]]"), inner);
             keys(page, &path, items);
+        } else if inner.get("properties").is_some() {
+            let path = format!("{path}.{key}");
+            heading(page, &format!("[{path}]"), inner);
+            keys(page, &path, inner);
         } else if let Some(named) = inner.get("additionalProperties") {
             let path = format!("{path}.{key}.{}", placeholder(key));
             heading(page, &format!("[{path}]"), inner);

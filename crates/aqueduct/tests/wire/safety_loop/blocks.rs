@@ -35,7 +35,8 @@ fn an_agent_is_started_by_a_person_stopped_by_a_pattern_and_released_by_a_code()
         assert_eq!(code(&report(&mut client, "a1", "listing the files")), "PERMISSION_DENIED");
 
         let given = operator.reveal(&challenge);
-        let verified = client.create("verify_challenge", json!({"verification_id": challenge, "code": given}));
+        let verified =
+            client.create("verify_challenge", json!({"verification_id": challenge, "code": given}));
         assert_eq!(verified["data"]["verified"], true, "{verified}");
         assert_eq!(code(&verify(&mut client, &challenge, &given)), "PERMISSION_DENIED", "no replay");
         assert_eq!(step(&mut client, "a1", "listing the files")["continue"], true);

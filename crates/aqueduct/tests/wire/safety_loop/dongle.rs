@@ -9,15 +9,25 @@ fn the_loop_alone_serves_seven_operations_and_keeps_nothing_else() {
     let text = "[safety]\nhold_seconds = 0\n[safety.loop]\ndeny = [\"launch*\"]\nrequires_approval = [\"*slack*\"]\n\
                 auto_approve = [\"npm *\"]\n[upstream.ignored]\ncommand = \"false\"\n";
     std::fs::write(&policy, text).unwrap();
-    let setup = Setup::new(directory.path()).arguments(&["--safety-only", "--policy", policy.to_str().unwrap()]);
+    let setup =
+        Setup::new(directory.path()).arguments(&["--safety-only", "--policy", policy.to_str().unwrap()]);
     let mut client = setup.stdio(Era::Initialize("2025-11-25"));
     let list = client.introspect(json!({"query": "operations"}));
     assert_eq!(list["data"]["_protocol"]["capabilities"]["execution_safety_loop"], "enforcing");
-    let names: Vec<&str> =
-        list["data"]["operations"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = list["data"]["operations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
     let expected = [
-        "introspect", "execute_agent", "record_execution_step", "complete_execution", "abort_execution",
-        "confirm_operation", "verify_challenge",
+        "introspect",
+        "execute_agent",
+        "record_execution_step",
+        "complete_execution",
+        "abort_execution",
+        "confirm_operation",
+        "verify_challenge",
     ];
     assert_eq!(names, expected);
     let operator = Operator::of(directory.path());

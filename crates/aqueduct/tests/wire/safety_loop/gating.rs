@@ -4,7 +4,8 @@ use crate::harness::{Client, Era, data};
 const STDIO: Era = Era::Initialize("2025-11-25");
 
 fn create(client: &mut Client) -> Value {
-    let params = json!({"entity_name": "thing", "entity_type": "item", "description": "x"});
+    let name = format!("thing-{}", client.new_id());
+    let params = json!({"entity_name": name, "entity_type": "item", "description": "x"});
     client.create("create_entity", params)
 }
 
@@ -55,13 +56,18 @@ fn a_gated_call_is_pending_until_another_principal_confirms_it() {
     let told = step(&mut client, "a1", "listing the files");
     assert_eq!(told["continue"], false, "{told}");
     let pending = &told["notifications"][0];
-    assert_eq!((&pending["type"], &pending["metadata"]["operation"]), (&json!("permission_pending"), &json!("delete_entity")));
+    assert_eq!(
+        (&pending["type"], &pending["metadata"]["operation"]),
+        (&json!("permission_pending"), &json!("delete_entity"))
+    );
     let approval = gated["error"]["details"]["approval_id"].as_str().unwrap().to_owned();
     let token = operator.token(&approval);
-    let own = client.execute("confirm_operation", json!({"operation": "delete_entity", "confirmation_token": token}));
+    let own = client
+        .execute("confirm_operation", json!({"operation": "delete_entity", "confirmation_token": token}));
     assert_eq!(code(&own), "PERMISSION_DENIED", "{own}");
     assert_eq!(operator.count("SELF_APPROVAL_DENIED"), 1);
-    let guessed = client.execute("confirm_operation", json!({"operation": "delete_entity", "confirmation_token": "conf_x"}));
+    let guessed = client
+        .execute("confirm_operation", json!({"operation": "delete_entity", "confirmation_token": "conf_x"}));
     assert_eq!(code(&guessed), "TOKEN_INVALID", "{guessed}");
     assert_eq!(step(&mut client, "a1", "listing the files")["continue"], false);
     assert_eq!(client.read("get_entity", json!({"entity_id": id}))["success"], true);

@@ -37,7 +37,11 @@ impl Operator {
     fn of(directory: &Path) -> Self {
         let data = directory.join("data");
         Self {
-            runtime: tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap(),
+            runtime: tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(1)
+                .enable_all()
+                .build()
+                .unwrap(),
             store: SafetyStore::open(&data, Options::default()).unwrap(),
             codes: Codes::open(&data).unwrap(),
         }

@@ -9,7 +9,7 @@ fn the_variable_sets_the_mode_and_introspection_tells_it() {
     for (variable, file, expected) in [
         ("", "", "disabled"),
         ("disabled", ENFORCING, "disabled"),
-        ("enforcing", "", "enforcing"),
+        ("enforcing", "[safety]\nhold_seconds = 0\n", "enforcing"),
         ("monitoring", ENFORCING, "monitoring"),
         ("logging", "", "logging"),
         ("", ENFORCING, "enforcing"),
@@ -37,11 +37,19 @@ fn the_variable_sets_the_mode_and_introspection_tells_it() {
 #[test]
 fn mistakes_in_the_settings_are_told_when_starting() {
     for (variable, text, expected) in [
-        ("enforce", "", "the mode of the safety loop 'enforce' is none of enforcing, monitoring, logging, disabled"),
+        (
+            "enforce",
+            "",
+            "the mode of the safety loop 'enforce' is none of enforcing, monitoring, logging, disabled",
+        ),
         ("", "[safety.loop]\nmode = \"on\"\n", "none of enforcing"),
         ("", "[safety.loop]\nmax_autonomous_steps = 0\n", "must be between 1 and"),
         ("", "[safety.loop]\nmax_autonomous_steps = -3\n", "must be between 1 and"),
-        ("", "[safety.agent.a1]\nrisk_tolerance = \"reckless\"\n", "none of conservative, moderate, aggressive"),
+        (
+            "",
+            "[safety.agent.a1]\nrisk_tolerance = \"reckless\"\n",
+            "none of conservative, moderate, aggressive",
+        ),
         ("", "[safety.loop]\ndeny = [\" \"]\n", "is empty"),
         ("", "[safety.loop]\nstages = [\"magic\"]\n", "none of the stages"),
         ("", "[safety.loop]\nchallenge_seconds = 1\n", "between 10 and"),
@@ -70,7 +78,15 @@ fn clients_are_told_the_duty_when_they_connect() {
         link.send(hello.to_string().as_bytes());
         let answer = link.answer(&json!(1));
         let text = answer["result"]["instructions"].as_str().unwrap().to_owned();
-        let parts = ["record_execution_step", "tool calls", "file system", "shell", "network", "database", "state change"];
+        let parts = [
+            "record_execution_step",
+            "tool calls",
+            "file system",
+            "shell",
+            "network",
+            "database",
+            "state change",
+        ];
         assert_eq!(parts.iter().all(|part| text.contains(part)), told, "{text}");
     }
 }
@@ -101,7 +117,7 @@ fn monitoring_and_logging_hold_nobody_up() {
         let directory = data();
         let mut client = Setup::new(directory.path()).env("MCPAQL_SAFETY_LOOP", mode).stdio(STDIO);
         assert_eq!(client.execute("execute_agent", json!({"element_name": "a1"}))["success"], true);
-        client.new_item("before any report");
+        client.new_item("unreported");
         let told = step(&mut client, "a1", "rm -rf /");
         assert_eq!((&told["continue"], told.get("stopped")), (&json!(true), None));
         assert_eq!(told.get("nextStepRisk").is_some(), mode == "monitoring");

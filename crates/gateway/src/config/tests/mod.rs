@@ -12,7 +12,13 @@ mod upstreams;
 
 use std::time::Duration;
 
-use aql::{danger::DangerLevel, limits::Limits, policy::Policy, validate::Strictness};
+use aql::{
+    autonomy::{Mode, Tolerance},
+    danger::DangerLevel,
+    limits::Limits,
+    policy::Policy,
+    validate::Strictness,
+};
 
 use super::*;
 
@@ -133,6 +139,17 @@ fn every_key_of_a_full_file_takes_effect() {
     assert_eq!((asked.lifetimes.forbidden.as_secs(), asked.lifetimes.tolerance.as_secs()), (60, 5));
     assert!(asked.persist_tokens && asked.elicitation && asked.token_uses == 2);
     assert!(checked.policy.gating && checked.policy.tokens);
+    let supervised = &checked.safety_loop;
+    assert_eq!((supervised.mode, supervised.challenge.as_secs()), (Mode::Enforcing, 60));
+    let rules = &supervised.rules;
+    assert_eq!((rules.max_autonomous_steps, rules.escalate_after), (7, 3));
+    assert_eq!(rules.risk_tolerance, Tolerance::Conservative);
+    let lists = [&rules.deny, &rules.requires_approval, &rules.auto_approve].map(|list| list.concat());
+    assert_eq!(lists, ["launch*", "*slack*", "npm *"]);
+    assert!(rules.stages.risk && !rules.stages.tolerance);
+    let own = &supervised.agents["careful"];
+    assert_eq!((own.max_autonomous_steps, own.deny.len(), own.stages.patterns), (1, 0, false));
+    assert_eq!(checked.policy.rules.last().unwrap().operations, ["execute_agent"]);
     let principals: Vec<_> = checked.auth.tokens.iter().map(|token| token.principal.as_str()).collect();
     assert_eq!(principals, ["alice", "bob"]);
     assert_eq!(checked.auth.tokens[0].sha256[..3], [0x2b, 0xd8, 0x06]);
