@@ -15,6 +15,7 @@ mod query;
 mod report;
 mod scenario;
 mod start;
+mod step;
 mod subject;
 mod tokens;
 mod upstream;
@@ -46,6 +47,8 @@ enum Command {
     Pipeline,
     /// One decision about a call, with many rules and many agents blocked
     Decide,
+    /// One reported step of an agent
+    Step,
     /// Introspection's answers with 500 operations
     Introspect,
     /// An echo over HTTP beside the same echo on bare rmcp
@@ -121,6 +124,7 @@ fn run(command: &Command, report: &mut Report) -> Result<()> {
         Command::All => {
             pipeline::measure(report)?;
             decide::measure(report)?;
+            step::measure(report)?;
             pipeline::measure_introspection(report)?;
             tokens::measure(report)?;
             query::measure(report, query::ENTITIES)?;
@@ -130,6 +134,7 @@ fn run(command: &Command, report: &mut Report) -> Result<()> {
         }
         Command::Pipeline => pipeline::measure(report),
         Command::Decide => decide::measure(report),
+        Command::Step => step::measure(report),
         Command::Introspect => pipeline::measure_introspection(report),
         Command::Http { rounds } => http::measure(report, *rounds),
         Command::Gateway(options) => gateway::measure(report, *options),

@@ -15,7 +15,7 @@ use gateway::{
     session::{LOCAL, Session, Transport},
 };
 
-use crate::{Result, decide, query::InMemory, subject};
+use crate::{Result, decide, query::InMemory, step, subject};
 
 const TOOL: &str = "mcp_aql_read";
 
@@ -117,6 +117,8 @@ const QUERY_LIST_BYTES: usize = 10_000;
 const QUERY_PAGE: usize = 5;
 /// One decision alone, with many rules and many agents blocked.
 const DECIDE: &str = "decide";
+/// One reported step of an agent, with many patterns.
+const STEP: &str = "evaluate_step";
 
 /// Sends one scenario's frame `count` times and does nothing else after the start.
 pub(crate) fn repeat(name: &str, count: usize) -> Result<()> {
@@ -135,6 +137,13 @@ pub(crate) fn repeat(name: &str, count: usize) -> Result<()> {
         }
         return Ok(());
     }
+    if name == STEP {
+        let subject = step::Subject::new()?;
+        for _ in 0..count {
+            black_box(subject.evaluate());
+        }
+        return Ok(());
+    }
     let scenario = ALL.iter().find(|known| known.name == name).ok_or("no scenario has that name")?;
     let (caller, frame) = (Caller::new()?, scenario.frame());
     for _ in 0..count {
@@ -148,6 +157,7 @@ pub(crate) fn print_names() {
     ALL.iter().for_each(|scenario| println!("{}", scenario.name));
     println!("{QUERY}");
     println!("{DECIDE}");
+    println!("{STEP}");
 }
 
 #[cfg(test)]

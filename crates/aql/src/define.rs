@@ -49,9 +49,9 @@ pub struct Operation {
     pub faults: Vec<String>,
     /// Which server behind us does the work, if another one does.
     pub server: Option<String>,
-    /// One of the protocol's own, which alone may bear a reserved name. Only this crate can say so.
+    /// Whether it is one of the protocol's own, which alone may bear a reserved name.
     #[serde(skip)]
-    pub(crate) of_the_protocol: bool,
+    pub of_the_protocol: OfTheProtocol,
     /// What its name begins with because of its server, and what rules see it without.
     #[serde(skip)]
     pub prefix: String,
@@ -59,6 +59,10 @@ pub struct Operation {
     #[serde(skip)]
     pub trust: Option<TrustLevel>,
 }
+
+/// Whether an operation is the protocol's own. Only this crate can say that one is.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OfTheProtocol(pub(crate) bool);
 
 /// What the query language works on, and who runs the query.
 #[derive(Debug, Clone)]

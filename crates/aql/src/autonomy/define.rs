@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     category::Category,
-    define::{Operation, Param, Type},
+    define::{OfTheProtocol, Operation, Param, Type},
 };
 
 pub const EXECUTE_AGENT: &str = "execute_agent";
@@ -34,7 +34,7 @@ pub fn operations(autonomy: &Autonomy) -> Vec<Operation> {
         verify_challenge(),
     ];
     for operation in &mut operations {
-        operation.of_the_protocol = true;
+        operation.of_the_protocol = OfTheProtocol(true);
     }
     operations
 }

@@ -390,7 +390,7 @@ mod tests {
         let tiers: Vec<_> = (0..50).map(tier).collect();
         assert!(tiers[..20].iter().all(|tier| *tier == SafetyTier::Confirm));
         assert!(tiers[20..].iter().all(|tier| *tier == SafetyTier::Verify));
-        assert_eq!(risk("get_record 5", Some(DangerLevel::Safe), 500).score, 5);
+        assert_eq!(risk("some_operation 5", Some(DangerLevel::Safe), 500).score, 5);
         assert_eq!(deed(&fold("Deleting record 5"), None), deed(&fold("delete the record 6"), None));
     }
 

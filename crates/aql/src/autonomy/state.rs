@@ -102,6 +102,16 @@ impl Agent {
         self.challenges.values().find(|known| known.tier == Tier::Verify && known.is_live(now))
     }
 
+    /// The challenge because of which the agent is paused. A wrong answer ends no pause: it lasts until a right one, or until
+    /// the time of the challenge is up.
+    #[must_use]
+    pub fn pausing(&self, now: Timestamp) -> Option<&Challenge> {
+        let unanswered = |known: &&Challenge| {
+            known.tier == Tier::Verify && known.state == State::Failed && now < known.expires_at
+        };
+        self.paused(now).or_else(|| self.challenges.values().find(unanswered))
+    }
+
     /// What becomes of the agent. A challenge lives for `life`.
     #[must_use]
     pub fn apply(mut self, command: Command, now: Timestamp, life: SignedDuration) -> (Self, Vec<Effect>) {
@@ -116,7 +126,7 @@ impl Agent {
                 effects.extend(self.reissue(challenge, now, life));
             }
             Command::Pause { challenge } if self.paused(now).is_none() => {
-                effects.push(self.issue(challenge, Tier::Verify, now, life));
+                effects.extend(self.pause(challenge, now, life));
             }
             Command::Stop { .. } | Command::Ask { .. } | Command::Pause { .. } | Command::Look => {}
             Command::Reveal { challenge } => effects.push(self.reveal(challenge, now)),
@@ -154,6 +164,23 @@ impl Agent {
         Some(self.issue(id, Tier::Hard, now, life))
     }
 
+    /// Pauses, or asks anew where the last answer was wrong, but not without end.
+    fn pause(&mut self, id: String, now: Timestamp, life: SignedDuration) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if let Some(failed) = self.pausing(now).map(|challenge| challenge.id.clone()) {
+            if let Some(retry_after_seconds) = self.reissues.locked_for(now) {
+                return vec![Effect::NoReissue { retry_after_seconds }];
+            }
+            self.reissues.failed(now);
+            if let Some(challenge) = self.challenges.get_mut(&failed) {
+                challenge.state = State::Withdrawn;
+            }
+            effects.push(Effect::Withdrawn { challenge: failed });
+        }
+        effects.push(self.issue(id, Tier::Verify, now, life));
+        effects
+    }
+
     /// A code that was revealed before is worth nothing from now on; the store keeps the new one in its place.
     fn reveal(&mut self, id: String, now: Timestamp) -> Effect {
         match self.challenges.get_mut(&id).filter(|challenge| challenge.is_live(now)) {
@@ -175,10 +202,10 @@ impl Agent {
                 challenge.state = State::Used;
                 let tier = challenge.tier;
                 self.attempts.forgive();
+                self.reissues.forgive();
                 let mut effects = vec![Effect::Verified { challenge: id.clone(), tier }];
                 if self.blocked_by.as_ref() == Some(&id) {
                     self.blocked_by = None;
-                    self.reissues.forgive();
                     effects.push(Effect::Unblocked);
                 }
                 effects

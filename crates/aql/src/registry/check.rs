@@ -95,7 +95,7 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
     let given = std::iter::once(introspect::definition()).chain(builder.operations.iter().cloned());
     for (index, definition) in given.enumerate() {
         let subject = format!("operation '{}'", definition.name);
-        let ours = index == 0 || definition.of_the_protocol;
+        let ours = index == 0 || definition.of_the_protocol.0;
         if !ours && RESERVED.contains(&definition.name.as_str()) {
             report.add(&subject, "name", "is reserved by the protocol; choose another");
             continue;

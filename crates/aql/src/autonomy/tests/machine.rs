@@ -37,6 +37,28 @@ impl Model {
         verify.any(|(number, _)| self.is_live(*number, now))
     }
 
+    /// The pause that a wrong answer has left behind.
+    fn unanswered(&self, now: i64) -> Option<usize> {
+        let failed = |(_, (tier, asked, _, over)): &(&usize, &(Tier, i64, bool, Option<&str>))| {
+            *tier == Tier::Verify && *over == Some("failed") && now < asked + LIFE
+        };
+        self.challenges.iter().find(failed).map(|(number, _)| *number)
+    }
+
+    fn pause(&mut self, number: usize, now: i64) {
+        if self.has_pause(now) {
+            return;
+        }
+        if let Some(failed) = self.unanswered(now) {
+            if now < self.reissue_until {
+                return;
+            }
+            Self::count(&mut self.reissues, &mut self.reissue_lockouts, &mut self.reissue_until, now);
+            self.challenges.get_mut(&failed).unwrap().3 = Some("withdrawn");
+        }
+        self.challenges.insert(number, (Tier::Verify, now, false, None));
+    }
+
     fn count(list: &mut Vec<i64>, lockouts: &mut u32, until: &mut i64, now: i64) {
         let quiet = list.iter().copied().max().unwrap_or(i64::MIN / 2).max(*until);
         if now - quiet >= 24 * 3600 || (list.is_empty() && *until == 0) {
@@ -123,10 +145,7 @@ proptest! {
                     model.challenges.insert(next, (Tier::Hard, now, false, None));
                 }
                 Move::Stop | Move::Ask => model.ask(next, now),
-                Move::Pause if !model.has_pause(now) => {
-                    model.challenges.insert(next, (Tier::Verify, now, false, None));
-                }
-                Move::Pause => {}
+                Move::Pause => model.pause(next, now),
                 Move::Reveal(number) => {
                     let live = model.is_live(number, now);
                     prop_assert_eq!(effects.contains(&Effect::Revealed { challenge: number.to_string() }), live);
@@ -146,9 +165,9 @@ proptest! {
                         }
                         if accepted {
                             (model.failures, model.lockouts, model.locked_until) = (Vec::new(), 0, 0);
+                            model.forget_reissues();
                             if model.blocked_by == Some(number) {
                                 model.blocked_by = None;
-                                model.forget_reissues();
                             }
                         } else {
                             Model::count(&mut model.failures, &mut model.lockouts, &mut model.locked_until, now);
@@ -173,6 +192,8 @@ proptest! {
             prop_assert_eq!(agent.blocked_by.as_ref(), by.as_ref());
             prop_assert_eq!(agent.attempts.locked_for(at).is_some(), now < model.locked_until);
             prop_assert_eq!(agent.paused(at).is_some(), model.has_pause(now));
+            let held = model.has_pause(now) || model.unanswered(now).is_some();
+            prop_assert_eq!(agent.pausing(at).is_some(), held);
             prop_assert_eq!(agent.hard(at).is_some(), model.blocked_by.is_some_and(|by| model.is_live(by, now)));
             for challenge in agent.challenges.values() {
                 let number: usize = challenge.id.parse().unwrap();

@@ -10,13 +10,16 @@ fn no_code_is_in_anything_that_we_send_write_or_keep() {
     let operator = Operator::of(directory.path());
     let mut sent = String::new();
     let mut codes = Vec::new();
+    for number in 0..10 {
+        sent += &start(&mut client, &operator, &format!("agent-{number}")).to_string();
+    }
     for number in 0..50 {
-        let agent = format!("agent-{number}");
-        sent += &start(&mut client, &operator, &agent).to_string();
-        let hint = if number % 2 == 0 { "rm -rf /" } else { "permanently overwriting the report" };
+        // Another agent each time: one that failed to verify stays paused.
+        let agent = format!("agent-{}", number / 5);
+        let hint = if number % 5 < 4 { "rm -rf /" } else { "permanently overwriting the report" };
         let told = step(&mut client, &agent, hint);
         sent += &told.to_string();
-        let kind = if number % 2 == 0 { "danger_zone" } else { "autonomy_pause" };
+        let kind = if number % 5 < 4 { "danger_zone" } else { "autonomy_pause" };
         let all = told["notifications"].as_array().unwrap();
         let own = all.iter().filter(|one| one["type"] == kind).next_back().unwrap();
         let challenge = own["metadata"]["verificationId"].as_str().unwrap().to_owned();

@@ -4,7 +4,8 @@ use crate::harness::{Client, Era, data};
 const STDIO: Era = Era::Initialize("2025-11-25");
 
 fn create(client: &mut Client) -> Value {
-    let params = json!({"entity_name": "thing", "entity_type": "item", "description": "x"});
+    let name = format!("thing-{}", client.new_id());
+    let params = json!({"entity_name": name, "entity_type": "item", "description": "x"});
     client.create("create_entity", params)
 }
 

@@ -9,7 +9,7 @@ fn the_variable_sets_the_mode_and_introspection_tells_it() {
     for (variable, file, expected) in [
         ("", "", "disabled"),
         ("disabled", ENFORCING, "disabled"),
-        ("enforcing", "", "enforcing"),
+        ("enforcing", "[safety]\nhold_seconds = 0\n", "enforcing"),
         ("monitoring", ENFORCING, "monitoring"),
         ("logging", "", "logging"),
         ("", ENFORCING, "enforcing"),
@@ -117,7 +117,7 @@ fn monitoring_and_logging_hold_nobody_up() {
         let directory = data();
         let mut client = Setup::new(directory.path()).env("MCPAQL_SAFETY_LOOP", mode).stdio(STDIO);
         assert_eq!(client.execute("execute_agent", json!({"element_name": "a1"}))["success"], true);
-        client.new_item("before any report");
+        client.new_item("unreported");
         let told = step(&mut client, "a1", "rm -rf /");
         assert_eq!((&told["continue"], told.get("stopped")), (&json!(true), None));
         assert_eq!(told.get("nextStepRisk").is_some(), mode == "monitoring");

@@ -13,6 +13,7 @@ mod upstreams;
 use std::time::Duration;
 
 use aql::{
+    autonomy::{Mode, Tolerance},
     category::Category,
     danger::DangerLevel,
     limits::Limits,
@@ -145,6 +146,17 @@ fn every_key_of_a_full_file_takes_effect() {
     assert_eq!((quotas.quotas.len(), quotas.api.len(), quotas.costs.len()), (1, 3, 2), "one is switched off");
     assert_eq!(quotas.quotas[0].hard_stop, Some(aql::quota::Amount::whole(7)));
     assert_eq!(quotas.costs[1].per_call, aql::quota::Amount::of(0.01).unwrap());
+    let supervised = &checked.safety_loop;
+    assert_eq!((supervised.mode, supervised.challenge.as_secs()), (Mode::Enforcing, 60));
+    let rules = &supervised.rules;
+    assert_eq!((rules.max_autonomous_steps, rules.escalate_after), (7, 3));
+    assert_eq!(rules.risk_tolerance, Tolerance::Conservative);
+    let lists = [&rules.deny, &rules.requires_approval, &rules.auto_approve].map(|list| list.concat());
+    assert_eq!(lists, ["launch*", "*slack*", "npm *"]);
+    assert!(rules.stages.risk && !rules.stages.tolerance);
+    let own = &supervised.agents["careful"];
+    assert_eq!((own.max_autonomous_steps, own.deny.len(), own.stages.patterns), (1, 0, false));
+    assert_eq!(checked.policy.rules.last().unwrap().operations, ["execute_agent"]);
     let principals: Vec<_> = checked.auth.tokens.iter().map(|token| token.principal.as_str()).collect();
     assert_eq!(principals, ["alice", "bob"]);
     assert_eq!(checked.auth.tokens[0].sha256[..3], [0x2b, 0xd8, 0x06]);

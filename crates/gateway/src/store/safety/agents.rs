@@ -58,7 +58,8 @@ CREATE TABLE challenges (
     asked_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX challenges_alive ON challenges (agent) WHERE state IN ('pending', 'revealed');
+CREATE INDEX challenges_alive ON challenges (asked_at) WHERE state IN ('pending', 'revealed');
+CREATE INDEX challenges_of ON challenges (agent, tier, owner, asked_at);
 CREATE TABLE callers (
     principal TEXT PRIMARY KEY,
     attempts TEXT NOT NULL

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension};
 use subtle::ConstantTimeEq;
 
-use super::kept::{Told, Which, asked, asked_row, change, load};
+use super::kept::{About, Told, Which, asked, asked_row, change, load};
 use super::pause;
 use super::{Asked, Caller, CodeHash, Revealed, SafetyStore, Verified};
 use crate::failpoint;
@@ -147,6 +147,12 @@ fn verify(
     }
     forget_code(connection, id)?;
     Ok(Verified::Wrong { asked, locked_seconds: locked })
+}
+
+/// What another challenge in the place of this one is about.
+pub(super) fn about(connection: &Connection, id: &str, base: About) -> Result<About, Error> {
+    let Some(found) = asked(connection, id)? else { return Ok(base) };
+    Ok(About { reason: found.reason, hint: found.hint, action: action(connection, id)?, ..base })
 }
 
 /// The action that a challenge is about.

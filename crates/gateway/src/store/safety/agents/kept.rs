@@ -56,7 +56,8 @@ pub(super) fn load(connection: &Connection, agent: &str, which: Which<'_>) -> Re
         Which::Enforced { owner } => {
             let sql = "SELECT id, tier, state, asked_at, expires_at, agent, principal, session_id, reason, hint
                        FROM challenges
-                       WHERE agent = ?1 AND tier = 'verify' AND owner = ?2 AND state IN ('pending', 'revealed')";
+                       WHERE agent = ?1 AND tier = 'verify' AND owner = ?2 AND state IN ('pending', 'revealed', 'failed')
+                       ORDER BY asked_at DESC LIMIT 20";
             challenges.extend(all(connection.prepare_cached(sql)?, (agent, owner), asked_row)?);
         }
     }

@@ -181,10 +181,20 @@ fn enforced(
     agent: &mut Agent,
     now: Timestamp,
 ) -> Result<Answer, Error> {
-    if let Some(challenge) = agent.paused(now) {
-        let reason = waiting_for_code(&challenge.id);
-        let answer = paused(&reason, "the agent waits for a verification code");
-        return Ok(Answer { challenge_id: Some(challenge.id.clone()), ..answer });
+    if agent.pausing(now).is_some() {
+        if agent.paused(now).is_none() {
+            // The last answer was wrong, so another is asked for.
+            let about = about_asking(&step.caller, judge);
+            let failed = agent.pausing(now).map(|challenge| challenge.id.clone()).unwrap_or_default();
+            let about = super::challenges::about(connection, &failed, about)?;
+            let told = Told { about: Some(&about), by: None, channel: None, caller: None };
+            let command = Command::Pause { challenge: step.challenge_id.clone() };
+            let before = std::mem::take(agent);
+            (*agent, _) = change(connection, &step.agent, before, command, judge.challenge_life, &told, now)?;
+        }
+        let id = agent.pausing(now).map(|challenge| challenge.id.clone()).unwrap_or_default();
+        let answer = paused(&waiting_for_code(&id), "the agent waits for a verification code");
+        return Ok(Answer { challenge_id: Some(id), ..answer });
     }
     if let Some(open) = execution.pause.clone() {
         match pause::settle(connection, execution, now)? {

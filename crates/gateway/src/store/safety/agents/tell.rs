@@ -19,7 +19,7 @@ pub(super) fn facts(
     now: Timestamp,
 ) -> Result<Facts, Error> {
     let enforcing = judge.autonomy.mode == Mode::Enforcing;
-    let pause = match (agent.paused(now), &execution.pause) {
+    let pause = match (agent.pausing(now), &execution.pause) {
         (Some(challenge), _) => Some(Pause {
             reason: waiting_for_code(&challenge.id),
             verification_id: Some(challenge.id.clone()),

@@ -117,7 +117,7 @@ fn bound(
     now: Timestamp,
 ) -> Result<Bound, Error> {
     let agent = load(connection, &execution.agent, Which::Enforced { owner })?;
-    let verifying = agent.paused(now).map(|challenge| {
+    let verifying = agent.pausing(now).map(|challenge| {
         let reason = super::tell::waiting_for_code(&challenge.id);
         (reason, challenge.expires_at)
     });

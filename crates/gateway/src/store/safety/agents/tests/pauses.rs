@@ -123,6 +123,27 @@ async fn a_verify_pause_waits_for_a_code_or_its_expiry_in_its_own_process() {
     assert_ne!(verification_id(told_of(&third, "autonomy_pause")[0]), other);
 }
 
+/// REQ-OOB-01 REQ-OOB-12
+#[tokio::test]
+async fn a_wrong_code_ends_no_pause() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut process = Process::start(dir.path());
+    process.start_agent("a1").await.unwrap();
+    let told = process.step("a1", "score 70").await;
+    let first = verification_id(told_of(&told, "autonomy_pause")[0]);
+    assert!(matches!(process.give(&first, "wrong").await, Verified::Wrong { .. }));
+    let told = process.step("a1", "list files").await;
+    assert_eq!(told["continue"], false, "{told}");
+    let second = verification_id(told_of(&told, "autonomy_pause")[0]);
+    assert_ne!(second, first, "another challenge is issued");
+    let code = process.reveal(&second).await;
+    assert!(matches!(process.give(&second, &code).await, Verified::Right(_)));
+    assert_eq!(process.step("a1", "score 70").await["continue"], true);
+    process.step("a1", "score 70").await;
+    process.wait(301);
+    assert_eq!(process.step("a1", "list files").await["continue"], true, "expiry lifts it");
+}
+
 /// REQ-NOTIF-03 LREQ-GATE-11
 #[tokio::test]
 async fn a_call_that_waits_for_a_person_holds_the_agent_up() {
