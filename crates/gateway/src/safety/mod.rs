@@ -24,8 +24,8 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
 use crate::{
-    adapters::safety_loop::SafetyLoop, pipeline::Clock, random, rates::Rates, session::Session,
-    store::SafetyStore,
+    adapters::safety_loop::SafetyLoop, operator::desk::Desk, pipeline::Clock, random, rates::Rates,
+    session::Session, store::SafetyStore,
 };
 
 pub(crate) use confirm::{Asking, Confirmed, approval_id};
@@ -90,6 +90,8 @@ pub struct Safety {
     settings: Settings,
     /// Through which a person is asked.
     channels: OnceLock<channels::Channels>,
+    /// What makes codes for those channels.
+    desk: OnceLock<Desk>,
     clock: Clock,
     /// Rung whenever an answer may have come in.
     answered: Notify,
@@ -111,6 +113,7 @@ impl Safety {
             store,
             settings,
             channels: OnceLock::new(),
+            desk: OnceLock::new(),
             clock,
             answered: Notify::new(),
             refused: Rates::default(),
@@ -127,8 +130,22 @@ impl Safety {
     }
 
     /// Asks through these from now on. They are set once, when the gateway is put together.
-    pub fn ask_through(&self, channels: channels::Channels) {
+    pub fn ask_through(&self, channels: channels::Channels, desk: Desk) {
         let _ = self.channels.set(channels);
+        let _ = self.desk.set(desk);
+    }
+
+    /// Tells whoever can answer of what an agent was paused or stopped for, if these are what came of it.
+    pub(crate) async fn announce(&self, approval_id: &str, challenge_id: &str) {
+        let (Some(channels), Some(desk)) = (self.channels(), self.desk.get()) else { return };
+        let now = (self.clock)();
+        if let Ok(Some(approval)) = self.store.approval(approval_id, now).await {
+            channels.offer(&approval);
+        }
+        let asked = desk.challenges(now).await.unwrap_or_default();
+        if asked.iter().any(|asked| asked.id == challenge_id) {
+            channels.challenge(desk, challenge_id);
+        }
     }
 
     #[must_use]

@@ -173,7 +173,7 @@ fn safety(policy: &Policy) {
     let minimums = policy.minimums.unwrap();
     assert_eq!((minimums.read, minimums.dangerous), (TrustLevel::Untested, TrustLevel::CommunityReviewed));
     assert_eq!(policy.danger_patterns, [("rotate_*".to_owned(), DangerLevel::Dangerous)]);
-    let [rule] = policy.rules.as_slice() else { panic!("{:?}", policy.rules) };
+    let [rule, ..] = policy.rules.as_slice() else { panic!("{:?}", policy.rules) };
     assert_eq!((rule.then, rule.danger), (Then::Deny, Some(DangerLevel::Destructive)));
     assert_eq!(rule.reason.as_deref(), Some("guests only look"));
     assert_eq!(rule.categories, [Category::Delete, Category::Execute]);

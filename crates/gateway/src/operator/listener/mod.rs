@@ -202,6 +202,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/api/approvals/{id}/approve", post(api::approve))
         .route("/api/approvals/{id}/deny", post(api::deny))
         .route("/api/approvals/{id}/revoke", post(api::revoke))
+        .route("/api/approvals/{id}/token", post(api::token))
         .route("/api/blocks", get(api::blocks))
         .route("/api/blocks/{agent}/unblock", post(api::unblock))
         .route("/api/challenges", get(api::challenges))
