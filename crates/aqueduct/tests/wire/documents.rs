@@ -169,6 +169,12 @@ fn every_key_and_warning_in_the_source_is_documented() {
         "window",
         "resets_at",
         "retry_after_seconds",
+        "danger_level",
+        "adapter_trust",
+        "minimum_trust_required",
+        "reasons",
+        "required_trust",
+        "actual_trust",
     ];
     let mut keys = quoted_after(&sources, ".with(");
     keys.extend(quoted_after(&sources, "error.details.insert("));
