@@ -5,7 +5,8 @@
 use regex::Regex;
 use serde_json::{Map, Number, Value};
 
-use crate::{profile::matches_pattern, shared};
+use super::glob::Glob;
+use crate::shared;
 
 /// One condition on what stands behind a dotted path. Lists on the way are looked into; what an UPDATE takes in `input` is
 /// found without naming it, too.
@@ -52,7 +53,7 @@ pub struct Compiled {
 #[derive(Debug, Clone)]
 enum Ready {
     OneOf(Vec<Value>),
-    Pattern(String),
+    Pattern(Glob),
     Regex(Regex),
     Greater(f64),
     Less(f64),
@@ -75,7 +76,7 @@ impl Condition {
             Test::Equals(value) => Ready::OneOf(vec![value.clone()]),
             Test::OneOf(values) if values.is_empty() => return Err(Fault::NoValue),
             Test::OneOf(values) => Ready::OneOf(values.clone()),
-            Test::Pattern(pattern) => Ready::Pattern(pattern.clone()),
+            Test::Pattern(pattern) => Ready::Pattern(Glob::new(pattern)),
             Test::Regex(text) => Ready::Regex(Regex::new(text).map_err(|_| Fault::Regex(text.clone()))?),
             Test::Greater(bound) => Ready::Greater(bound.as_f64().unwrap_or(f64::NAN)),
             Test::Less(bound) => Ready::Less(bound.as_f64().unwrap_or(f64::NAN)),
@@ -89,6 +90,13 @@ impl Compiled {
     /// Whether the condition holds. For a rule that tightens one value that fits is enough.
     #[must_use]
     pub fn holds(&self, params: &Map<String, Value>, tightens: bool) -> bool {
+        // Nearly always it is one plain value.
+        if let ([only], false) = (self.path.as_slice(), params.contains_key(shared::INPUT))
+            && let Some(value) = params.get(only).filter(|value| !value.is_array())
+            && !matches!(self.test, Ready::Present(_))
+        {
+            return self.test.fits(value, tightens != self.not) != self.not;
+        }
         let mut found = Vec::new();
         if let Some((first, rest)) = self.path.split_first() {
             let inside = params.get(shared::INPUT).and_then(Value::as_object);
@@ -146,7 +154,7 @@ impl Ready {
         }
         match self {
             Self::OneOf(wanted) => wanted.iter().any(|wanted| same(wanted, value)),
-            Self::Pattern(pattern) => with_text(value, |text| matches_pattern(pattern, text)),
+            Self::Pattern(pattern) => with_text(value, |text| pattern.matches(text)),
             Self::Regex(regex) => with_text(value, |text| regex.is_match(text)),
             Self::Greater(bound) => number(value).is_some_and(|number| number > *bound),
             Self::Less(bound) => number(value).is_some_and(|number| number < *bound),

@@ -8,6 +8,7 @@
 pub mod condition;
 pub mod explain;
 pub mod facts;
+mod glob;
 pub mod hint;
 pub mod matrix;
 mod message;

@@ -2,6 +2,7 @@
 
 use super::{
     Behaviour, Decision, Executing, Facts, Policy, Reason, Rule, Standing, Then, WantOfTrust, condition,
+    glob::Glob,
 };
 use crate::{
     category::Category,
@@ -49,6 +50,7 @@ struct Settled {
 #[derive(Debug)]
 struct Ready {
     rule: Rule,
+    callers: Vec<Glob>,
     when: Vec<condition::Compiled>,
 }
 
@@ -81,7 +83,8 @@ impl Table {
             match rule.compiled() {
                 Ok(when) if rule.depends_on_the_call() => {
                     places.push(Some(rules.len()));
-                    rules.push(Ready { rule: rule.clone(), when });
+                    let callers = rule.callers.iter().map(|pattern| Glob::new(pattern)).collect();
+                    rules.push(Ready { rule: rule.clone(), callers, when });
                 }
                 Ok(_) => places.push(None),
                 Err(fault) => {
@@ -183,7 +186,7 @@ impl Settled {
 
 impl Ready {
     fn meets(&self, facts: &Facts<'_>) -> bool {
-        self.rule.meets_caller(facts.principal)
+        (self.callers.is_empty() || self.callers.iter().any(|caller| caller.matches(facts.principal)))
             && self.when.iter().all(|condition| condition.holds(facts.params, self.rule.then.tightens()))
     }
 }
