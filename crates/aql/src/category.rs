@@ -102,7 +102,7 @@ mod tests {
         }
     }
 
-    /// REQ-INTRO-09
+    /// REQ-INTRO-09 LREQ-GATE-03
     #[test]
     fn permissions_follow_the_category() {
         let flags = Category::ALL.map(|c| (c.permissions().read_only, c.permissions().destructive));

@@ -96,11 +96,10 @@ impl Limits {
     }
 
     async fn redeem(&self, token: Value, operation: &str, scope: Scope, now: Timestamp) -> Result<(), Error> {
-        let refused = |refused: Refused| refused.error(operation, now);
-        let Value::String(text) = token else { return Err(refused(Refused::Invalid)) };
+        let Value::String(text) = token else { return Err(Refused::Invalid.error(operation, "", now)) };
         let redeemed =
             self.tokens.redeem_token(&text, TokenKind::QuotaContinue, scope, SignedDuration::ZERO, now).await;
-        redeemed.map_err(uncounted)?.map_err(refused)
+        redeemed.map_err(uncounted)?.map_err(|refused| refused.error(operation, &text, now))
     }
 
     async fn issue(
@@ -118,6 +117,7 @@ impl Limits {
             expires_at: Some(expires_at),
             not_before: None,
             uses_left: 1,
+            used_at: None,
             outlives_session: false,
         };
         let new = NewToken {

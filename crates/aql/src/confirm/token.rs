@@ -85,21 +85,27 @@ pub struct Token {
     /// Before this it cannot be spent.
     pub not_before: Option<Timestamp>,
     pub uses_left: u32,
+    /// When it was last used.
+    pub used_at: Option<Timestamp>,
     /// Whether it may be spent in another session of its principal.
     pub outlives_session: bool,
 }
 
 /// Why a token is not taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refused {
     /// Unknown, malformed, revoked or another session's: which of them is not told.
     Invalid,
     Expired {
         at: Timestamp,
     },
-    AlreadyUsed,
+    AlreadyUsed {
+        at: Option<Timestamp>,
+    },
     /// It was given for another operation, other parameters or another adapter.
-    OtherScope,
+    OtherScope {
+        operation: String,
+    },
     TooEarly {
         until: Timestamp,
     },
@@ -121,11 +127,11 @@ pub fn redeem(
         return Err(Refused::Expired { at: expires_at });
     }
     if token.uses_left == 0 {
-        return Err(Refused::AlreadyUsed);
+        return Err(Refused::AlreadyUsed { at: token.used_at });
     }
     let bound = |scope: &Scope| (scope.operation.clone(), scope.params_hash, scope.adapter.clone());
     if bound(&token.scope) != bound(scope) {
-        return Err(Refused::OtherScope);
+        return Err(Refused::OtherScope { operation: token.scope.operation.clone() });
     }
     match token.not_before {
         Some(until) if now < until => Err(Refused::TooEarly { until }),
@@ -133,43 +139,55 @@ pub fn redeem(
     }
 }
 
+/// More of what was presented is not repeated.
+const TOKEN_CHARS_MAX: usize = 80;
+
 impl Refused {
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Invalid => "invalid",
             Self::Expired { .. } => "expired",
-            Self::AlreadyUsed => "already used",
-            Self::OtherScope => "given for another call",
+            Self::AlreadyUsed { .. } => "already used",
+            Self::OtherScope { .. } => "given for another call",
             Self::TooEarly { .. } => "too early",
         }
     }
 
     /// What the caller is told. Nothing of the parameters, and the same for every token that is unknown.
     #[must_use]
-    pub fn error(self, operation: &str, now: Timestamp) -> Error {
+    pub fn error(&self, operation: &str, token: &str, now: Timestamp) -> Error {
         let again = "Repeat the call without a token to get a new one.";
         let error = match self {
-            Self::Invalid => Error::new(Code::TokenInvalid, "Confirmation token is not valid").hint(again),
+            Self::Invalid => Error::new(Code::TokenInvalid, "Invalid confirmation token").hint(again),
             Self::Expired { at } => Error::new(Code::TokenExpired, "Confirmation token has expired")
                 .with("expired_at", at.to_string())
                 .with("current_time", now.to_string())
                 .hint(again),
-            Self::AlreadyUsed => {
-                Error::new(Code::TokenAlreadyUsed, "Confirmation token has already been used").hint(again)
+            Self::AlreadyUsed { at } => {
+                let error = Error::new(Code::TokenAlreadyUsed, "Confirmation token has already been used")
+                    .hint(again);
+                match at {
+                    Some(at) => error.with("consumed_at", at.to_string()),
+                    None => error,
+                }
             }
-            Self::OtherScope => {
-                Error::new(Code::TokenScopeMismatch, "Confirmation token was given for another call")
+            Self::OtherScope { operation: given_for } => {
+                Error::new(Code::TokenScopeMismatch, "Confirmation token scope mismatch")
+                    .with("token_operation", given_for.as_str())
+                    .with("requested_operation", operation)
                     .hint("Send exactly the call that was answered with it, or repeat yours without a token.")
             }
             Self::TooEarly { until } => {
-                let wait = seconds_until(until, now);
-                Error::new(Code::ConfirmationRequired, "This operation requires confirmation")
+                let wait = seconds_until(*until, now);
+                return Error::new(Code::ConfirmationRequired, "This operation requires confirmation")
                     .with("retry_after_seconds", wait)
                     .hint(format!("The token can be used in {wait} seconds; repeat the same call then."))
+                    .with_operation(operation);
             }
         };
-        error.with_operation(operation)
+        let repeated: String = token.chars().take(TOKEN_CHARS_MAX).collect();
+        error.with("token", repeated).with_operation(operation)
     }
 }
 
@@ -206,6 +224,7 @@ mod tests {
             expires_at: Some(at(300)),
             not_before: None,
             uses_left: 1,
+            used_at: Some(at(1)),
             outlives_session: false,
         }
     }
@@ -222,7 +241,7 @@ mod tests {
         assert_eq!(present(None, &scope(), 10, 0), Err(Refused::Invalid));
         assert_eq!(present(Some(&token()), &scope(), 301, 0), Err(Refused::Expired { at: at(300) }));
         let used = Token { uses_left: 0, ..token() };
-        assert_eq!(present(Some(&used), &scope(), 10, 0), Err(Refused::AlreadyUsed));
+        assert_eq!(present(Some(&used), &scope(), 10, 0), Err(Refused::AlreadyUsed { at: Some(at(1)) }));
         assert_eq!(present(Some(&used), &scope(), 301, 0), Err(Refused::Expired { at: at(300) }));
         let others = [
             Scope { operation: "delete_all".to_owned(), ..scope() },
@@ -230,8 +249,11 @@ mod tests {
             Scope { adapter: "other".to_owned(), ..scope() },
         ];
         for other in others {
-            assert_eq!(present(Some(&token()), &other, 10, 0), Err(Refused::OtherScope));
-            assert_eq!(present(Some(&used), &other, 10, 0), Err(Refused::AlreadyUsed));
+            assert_eq!(
+                present(Some(&token()), &other, 10, 0),
+                Err(Refused::OtherScope { operation: "delete_item".to_owned() })
+            );
+            assert_eq!(present(Some(&used), &other, 10, 0), Err(Refused::AlreadyUsed { at: Some(at(1)) }));
         }
         let quota = Token { kind: TokenKind::QuotaContinue, ..token() };
         assert_eq!(present(Some(&quota), &scope(), 10, 0), Err(Refused::Invalid));
@@ -266,7 +288,7 @@ mod tests {
     fn a_token_with_a_cooldown_waits() {
         let cooling = Token { not_before: Some(at(5)), ..token() };
         let refused = present(Some(&cooling), &scope(), 2, 0).unwrap_err();
-        assert_eq!(refused.error("delete_item", at(2)).details["retry_after_seconds"], 3);
+        assert_eq!(refused.error("delete_item", "conf_x", at(2)).details["retry_after_seconds"], 3);
         assert_eq!(present(Some(&cooling), &scope(), 6, 0), Ok(()));
     }
 
@@ -280,21 +302,36 @@ mod tests {
         assert_eq!(lifetimes.quota, SignedDuration::from_secs(300));
     }
 
-    /// LREQ-TOKEN-15
+    /// LREQ-TOKEN-15 LREQ-ERR-21
     #[test]
-    fn failures_tell_nothing_that_helps_guessing() {
+    fn failures_have_their_words_and_tell_nothing_that_helps_guessing() {
         let all = [
-            Refused::Invalid,
-            Refused::Expired { at: at(0) },
-            Refused::AlreadyUsed,
-            Refused::OtherScope,
-            Refused::TooEarly { until: at(9) },
+            (Refused::Invalid, "Invalid confirmation token", &["token"][..]),
+            (
+                Refused::Expired { at: at(0) },
+                "Confirmation token has expired",
+                &["expired_at", "current_time"],
+            ),
+            (
+                Refused::AlreadyUsed { at: Some(at(0)) },
+                "Confirmation token has already been used",
+                &["consumed_at"],
+            ),
+            (
+                Refused::OtherScope { operation: "drop_item".to_owned() },
+                "Confirmation token scope mismatch",
+                &["token_operation", "requested_operation"],
+            ),
         ];
-        for refused in all {
-            let error = refused.error("delete_item", at(1));
-            let text = format!("{} {:?}", error.message, error.details);
-            assert!(!text.contains("conf_") && !text.contains("local"), "{text}");
+        for (refused, message, keys) in all {
+            let error = refused.error("delete_item", "conf_given", at(1));
+            assert_eq!(error.message, message);
+            assert!(keys.iter().all(|key| error.details.contains_key(*key)), "{error:?}");
+            assert_eq!(error.details["token"], "conf_given");
+            assert!(!format!("{:?}", error.details).contains("local"), "{error:?}");
         }
+        let long = Refused::Invalid.error("x", &"y".repeat(500), at(1));
+        assert_eq!(long.details["token"].as_str().unwrap().len(), TOKEN_CHARS_MAX);
     }
 
     proptest! {

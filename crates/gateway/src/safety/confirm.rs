@@ -92,7 +92,7 @@ impl Safety {
             Ok(()) => Ok(Confirmed::Yes(scope)),
             Err(refused) => {
                 let _ = self.refused.admit(&principal, TOKENS_REFUSED_IN_A_MINUTE_MAX, now);
-                Err(refused.error(operation.name().as_str(), now))
+                Err(refused.error(operation.name().as_str(), token, now))
             }
         }
     }
@@ -119,6 +119,7 @@ impl Safety {
             expires_at: Some(expires_at),
             not_before: cooldown(operation).and_then(|cooldown| now.checked_add(cooldown).ok()),
             uses_left: self.settings.token_uses,
+            used_at: None,
             outlives_session: self.settings.persist_tokens,
         };
         let new = NewToken {

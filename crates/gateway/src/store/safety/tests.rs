@@ -61,6 +61,7 @@ fn token(text: &str, scope: Scope) -> NewToken {
             expires_at: Some(at(HOLDS)),
             not_before: None,
             uses_left: 1,
+            used_at: None,
             outlives_session: false,
         },
         danger: DangerLevel::Destructive,
@@ -129,7 +130,7 @@ async fn of_two_processes_one_spends_an_approval_or_a_token() {
         );
         let mut both = [first, second];
         both.sort_by_key(Result::is_err);
-        assert_eq!(both, [Ok(()), Err(Refused::AlreadyUsed)], "round {round}");
+        assert_eq!(both, [Ok(()), Err(Refused::AlreadyUsed { at: Some(at(then)) })], "round {round}");
     }
     assert!(one.verify_audit().await.unwrap().is_ok());
 }

@@ -32,6 +32,7 @@ CREATE TABLE tokens (
     expires_at INTEGER,
     not_before INTEGER,
     uses_left INTEGER NOT NULL,
+    used_at INTEGER,
     outlives_session INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tokens_of_session ON tokens (session_id);
@@ -127,20 +128,20 @@ fn spend(
     let found = connection
         .prepare_cached(
             "SELECT kind, operation, params_hash, adapter, session_id, principal, expires_at, not_before, uses_left,
-                    outlives_session, id, danger
+                    outlives_session, used_at, id, danger
              FROM tokens WHERE hash = ?1",
         )?
-        .query_row([hash], |row| Ok((token(row)?, row.get::<_, String>(10)?, danger(row, 11)?)))
+        .query_row([hash], |row| Ok((token(row)?, row.get::<_, String>(11)?, danger(row, 12)?)))
         .optional()?;
     let verdict = redeem(found.as_ref().map(|(token, ..)| token), kind, scope, tolerance, now);
     let id = found.as_ref().map(|(_, id, _)| id.as_str());
-    let mut event = match verdict {
+    let mut event = match &verdict {
         Ok(()) => {
             connection
                 .prepare_cached(
-                    "UPDATE tokens SET uses_left = uses_left - 1 WHERE hash = ?1 AND uses_left > 0",
+                    "UPDATE tokens SET uses_left = uses_left - 1, used_at = ?2 WHERE hash = ?1 AND uses_left > 0",
                 )?
-                .execute([hash])?;
+                .execute((hash, now.as_microsecond()))?;
             event(scope, id, "TOKEN_VALIDATED", Outcome::Success)
         }
         Err(refused) => Event {
@@ -171,11 +172,12 @@ fn token(row: &Row<'_>) -> rusqlite::Result<Token> {
         not_before: time_if_any(row, 7)?,
         uses_left: row.get(8)?,
         outlives_session: row.get(9)?,
+        used_at: time_if_any(row, 10)?,
     })
 }
 
 fn insert(connection: &Connection, new: &NewToken, now: Timestamp) -> Result<(), Error> {
-    let Token { kind, scope, expires_at, not_before, uses_left, outlives_session } = &new.token;
+    let Token { kind, scope, expires_at, not_before, uses_left, outlives_session, .. } = &new.token;
     connection
         .prepare_cached(
             "INSERT INTO tokens (hash, id, kind, operation, params_hash, adapter, session_id, principal, danger, issued_at,
