@@ -116,11 +116,11 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Whether the operation is neither listed nor found. What cannot be called only because nothing is known of its
-    /// server yet is shown: introspection is all that such a server is for.
+    /// Whether the operation is neither listed nor found. What cannot be called for want of trust in its server is shown:
+    /// whoever looks for it learns from the refusal what is missing, and the operator can give it.
     #[must_use]
     pub fn is_hidden(&self) -> bool {
-        matches!(self, Self::Deny(reason) if !matches!(reason, Reason::IntrospectOnly { .. }))
+        matches!(self, Self::Deny(reason) if !reason.is_want_of_trust())
     }
 
     #[must_use]

@@ -103,6 +103,12 @@ impl fmt::Display for Reason {
 }
 
 impl Reason {
+    /// Whether more trust in the server would do.
+    #[must_use]
+    pub fn is_want_of_trust(&self) -> bool {
+        matches!(self, Self::Matrix { .. } | Self::IntrospectOnly { .. } | Self::BelowMinimum { .. })
+    }
+
     /// The error that a caller of the operation gets.
     #[must_use]
     pub fn error(&self, operation: &str) -> Error {

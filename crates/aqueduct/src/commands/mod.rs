@@ -57,13 +57,13 @@ fn learned(configuration: &Configuration) -> Result<Checked, Failure> {
 
 /// How many operations nobody may call because their servers are not trusted enough, as the rest of the same line.
 fn not_trusted(registry: &Registry) -> String {
-    let denied = registry.operations().filter(|(id, _)| {
-        matches!(registry.standing(*id).denied(), Some(Reason::Matrix { .. } | Reason::BelowMinimum { .. }))
-    });
+    let denied = registry
+        .operations()
+        .filter(|(id, _)| registry.standing(*id).denied().is_some_and(Reason::is_want_of_trust));
     match denied.count() {
         0 => String::new(),
         count => {
-            format!("; {count} more are too dangerous for how far their servers are trusted (docs/policy.md)")
+            format!("; {count} of them are denied for want of trust in their servers (docs/policy.md)")
         }
     }
 }

@@ -74,7 +74,7 @@ impl Servers {
         let mut config = String::new();
         for (name, server) in &self.started {
             config.push_str(&format!(
-                "[upstream.{name}]\ncommand = {}\nargs = {}\nstart_timeout_seconds = 300\n",
+                "[upstream.{name}]\ntrust = \"certified\"\ncommand = {}\nargs = {}\nstart_timeout_seconds = 300\n",
                 server["command"], server["args"]
             ));
             for (variable, value) in server["env"].as_object().into_iter().flatten() {
