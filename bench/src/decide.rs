@@ -37,14 +37,15 @@ impl Subject {
     /// Half of the rules are about this operation; of those most are about other callers, and some look at parameters.
     pub(crate) fn new() -> Result<Self> {
         let rule = |number: usize| {
-            let operations = if number % 2 == 0 { "write_file" } else { "other_*" };
-            let callers = if number % 8 == 0 { Vec::new() } else { vec![format!("agent-{number}-*")] };
+            let operations = if number.is_multiple_of(2) { "write_file" } else { "other_*" };
+            let callers =
+                if number.is_multiple_of(8) { Vec::new() } else { vec![format!("agent-{number}-*")] };
             let test = Test::Pattern(format!("/etc/{number}/*"));
             Rule {
                 operations: vec![operations.to_owned()],
                 callers,
-                when: if number % 4 == 0 { vec![Condition::new("path", test)] } else { Vec::new() },
-                ..Rule::new(if number % 3 == 0 { Then::Deny } else { Then::Confirm })
+                when: if number.is_multiple_of(4) { vec![Condition::new("path", test)] } else { Vec::new() },
+                ..Rule::new(if number.is_multiple_of(3) { Then::Deny } else { Then::Confirm })
             }
         };
         let policy = Policy { gating: true, rules: (0..RULES).map(rule).collect(), ..Policy::default() };

@@ -187,7 +187,7 @@ fn safety(policy: &Policy) {
 
 #[test]
 fn minimums_are_on_if_they_are_wanted_or_one_is_set() {
-    let minimums = |text: &str| load_text(&format!("[safety]\n{text}")).unwrap().policy.minimums;
+    let minimums = |text: &str| load_text(format!("[safety]\n{text}")).unwrap().policy.minimums;
     assert_eq!(minimums(""), None);
     assert_eq!(minimums("trust_minimums = true"), Some(Minimums::default()));
     assert_eq!(minimums("minimum_trust.read = 'certified'").unwrap().read, TrustLevel::Certified);
