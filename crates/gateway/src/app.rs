@@ -26,7 +26,7 @@ use crate::{
     executions::Executions,
     guard::{self, Places},
     limits::Limits,
-    operator::Listener,
+    operator::{Listener, desk::Desk},
     pipeline::Gateway,
     safety::{Safety, channels::Channels},
     serve::http::{Credential, Guard, Options},
@@ -120,8 +120,9 @@ pub fn open(config: &Checked) -> Result<App, Error> {
     let options = store::Options { max_database_bytes: config.store.max_database_bytes };
     let kept = SafetyStore::open(&config.store.data, options)?;
     let channels = Channels::new(&config.operator, kept.clone());
+    let desk = Desk::new(kept.clone(), &config.store.data)?;
     let safety = Safety::new(kept, config.confirmation.clone(), jiff::Timestamp::now);
-    safety.ask_through(channels);
+    safety.ask_through(channels, desk);
     if config.entities.enabled {
         let opened = EntityStore::open(&config.store.data, options, &config.entities.index)?;
         let kept = ExecutionStore::open(&config.store.data, options)?;

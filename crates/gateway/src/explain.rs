@@ -51,3 +51,64 @@ fn facts<'a>(
 ) -> Facts<'a> {
     Facts { params, principal, dry_run, blocks, executing: &[] }
 }
+
+#[cfg(test)]
+mod tests {
+    use aql::{
+        category::Category,
+        define::{Operation, Param},
+        error::Code,
+        policy::{Block, Policy, Rule, Then, Verdict},
+        shared,
+    };
+    use serde_json::json;
+
+    use super::*;
+
+    fn registry() -> Arc<Registry> {
+        let denies = Rule { callers: vec!["guest".to_owned()], ..Rule::new(Then::Deny) };
+        let policy = Policy { gating: true, rules: vec![denies], ..Policy::default() };
+        let operation = Operation::new(Category::Delete, "delete_item", "Delete an item")
+            .param(Param::new("item_id", "string", "Which").required().alias("itemId"))
+            .param(shared::dry_run());
+        Arc::new(Registry::builder("items").policy(policy).operation(operation).build().unwrap())
+    }
+
+    fn explained(caller: &str, params: Value) -> Result<Explanation, Error> {
+        let Value::Object(params) = params else { panic!("no object") };
+        let subject = Subject::Call { operation: "delete_item".to_owned(), params };
+        safety_explain(&registry(), subject, caller, Blocks::none())
+    }
+
+    #[test]
+    fn a_call_is_explained_as_it_would_be_decided() {
+        let asked = explained("local", json!({"itemId": "1"})).unwrap();
+        assert_eq!(asked.decision, Verdict::Confirm);
+        assert_eq!(asked.reasons, ["it is destructive"]);
+        assert_eq!(explained("guest", json!({"item_id": "1"})).unwrap().decision, Verdict::Deny);
+        let dry = explained("local", json!({"item_id": "1", "dry_run": true})).unwrap();
+        assert_eq!(dry.decision, Verdict::Allow);
+        assert_eq!(explained("local", json!({})).unwrap_err().code, Code::MissingParam);
+        let unknown = Subject::Call { operation: "delete_itm".to_owned(), params: Map::new() };
+        let error = safety_explain(&registry(), unknown, "local", Blocks::none()).unwrap_err();
+        assert_eq!(error.code, Code::NotFoundOperation);
+    }
+
+    #[test]
+    fn words_and_blocks_are_explained_too() {
+        let hint = Subject::Hint("drop table users".to_owned());
+        let told = safety_explain(&registry(), hint, "local", Blocks::none()).unwrap();
+        assert_eq!((told.decision, told.subject.as_str()), (Verdict::Confirm, "drop table users"));
+        let block = Block {
+            agent: "worker".to_owned(),
+            principal: "local".to_owned(),
+            verification_id: "ver_1".to_owned(),
+            reason: "too risky".to_owned(),
+        };
+        let params = Map::from_iter([("item_id".to_owned(), json!("1"))]);
+        let call = Subject::Call { operation: "delete_item".to_owned(), params };
+        let told = safety_explain(&registry(), call, "local", &[block].into_iter().collect()).unwrap();
+        assert_eq!(told.decision, Verdict::Deny);
+        assert!(told.to_string().contains("* safety_loop"), "{told}");
+    }
+}

@@ -116,49 +116,66 @@ impl Gate<'_> {
         if let Err(place) = self.guard.check(request.operation(), request.params()) {
             return Err(self.kept_away(&request, &place).await);
         }
-        let operation = request.operation();
-        let dry_run = operation.is_dry_run(request.params());
-        let supervised = self.supervised(operation)?;
-        let facts = Facts {
-            params: request.params(),
-            principal: self.session.principal(),
-            dry_run,
-            blocks: supervised.as_ref().map_or(Blocks::none(), Supervised::blocks),
-            executing: supervised.as_ref().map_or(&[], |supervised| &supervised.executing),
-        };
-        match request.registry().decide(request.id(), &facts) {
+        let (decision, agent) = self.decide(&request)?;
+        match decision {
             Decision::Allow => {
-                if let Some(safety) = self.safety.filter(|_| !dry_run) {
-                    self.observe(operation).await?;
-                    safety.allowed(request.registry(), operation, request.params(), self.session).await?;
-                }
+                self.note(&request).await?;
                 Ok(Passed::Permitted(Permitted { request, confirmed: None }))
             }
             Decision::Confirm(reasons) => {
                 let Some(safety) = self.safety else {
                     return Err(Error::permission_denied(
-                        operation.name().as_str(),
+                        request.operation().name().as_str(),
                         "it needs a person's approval, and this server has no place to keep one",
                     ));
                 };
-                let asking = Asking {
-                    session: self.session,
-                    caller: self.caller,
-                    may_wait: self.may_wait,
-                    agent: self.agent(&request, supervised.as_ref()),
-                };
+                let asking =
+                    Asking { session: self.session, caller: self.caller, may_wait: self.may_wait, agent };
                 match safety.confirm(&mut request, reasons, &asking).await? {
-                    Confirmed::Yes(scope) => {
-                        Ok(Passed::Permitted(Permitted { request, confirmed: Some(Box::new(scope)) }))
-                    }
+                    Confirmed::Yes(scope) => self.confirmed(request, scope).await,
                     Confirmed::Ask(questions) => Ok(Passed::Asks(questions)),
                 }
             }
             Decision::Deny(reason) => {
                 let (registry, params) = (request.registry(), Some(request.params()));
-                Err(self.denied(registry, operation, params, &reason).await)
+                Err(self.denied(registry, request.operation(), params, &reason).await)
             }
         }
+    }
+
+    /// Decides a call by what is known now, and tells the agent that it is made for.
+    fn decide(&self, request: &ValidRequest) -> Result<(Decision, Option<String>), Error> {
+        let operation = request.operation();
+        let supervised = self.supervised(operation)?;
+        let facts = Facts {
+            params: request.params(),
+            principal: self.session.principal(),
+            dry_run: operation.is_dry_run(request.params()),
+            blocks: supervised.as_ref().map_or(Blocks::none(), Supervised::blocks),
+            executing: supervised.as_ref().map_or(&[], |supervised| &supervised.executing),
+        };
+        let decision = request.registry().decide(request.id(), &facts);
+        Ok((decision, self.agent(request, supervised.as_ref())))
+    }
+
+    /// Lets a call through that a person agreed to, unless its caller was stopped while they thought about it.
+    async fn confirmed(&self, request: ValidRequest, scope: Scope) -> Result<Passed, Error> {
+        if let (Decision::Deny(reason), _) = self.decide(&request)? {
+            let (registry, params) = (request.registry(), Some(request.params()));
+            return Err(self.denied(registry, request.operation(), params, &reason).await);
+        }
+        self.observe(request.operation()).await?;
+        Ok(Passed::Permitted(Permitted { request, confirmed: Some(Box::new(scope)) }))
+    }
+
+    /// Writes down what has to be of a call that needs nobody.
+    async fn note(&self, request: &ValidRequest) -> Result<(), Error> {
+        let operation = request.operation();
+        let Some(safety) = self.safety.filter(|_| !operation.is_dry_run(request.params())) else {
+            return Ok(());
+        };
+        self.observe(operation).await?;
+        safety.allowed(request.registry(), operation, request.params(), self.session).await
     }
 
     /// Denies a call that leads to what is ours.

@@ -78,8 +78,6 @@ pub struct Session {
     running: Mutex<HashMap<Arc<str>, Arc<Cancellation>>>,
     used_at: AtomicU64,
     started: AtomicBool,
-    /// Whether a person was ever asked for a call of it.
-    asked: AtomicBool,
     /// Executions that run for it.
     held: AtomicUsize,
     ended: CancellationToken,
@@ -103,7 +101,6 @@ impl Session {
             running: Mutex::default(),
             used_at: AtomicU64::new(0),
             started: AtomicBool::new(false),
-            asked: AtomicBool::new(false),
             held: AtomicUsize::new(0),
             ended: CancellationToken::new(),
             client: OnceLock::new(),
@@ -199,11 +196,6 @@ impl Session {
     pub fn hold(self: &Arc<Self>) -> Held {
         self.held.fetch_add(1, Ordering::Relaxed);
         Held(Arc::clone(self))
-    }
-
-    /// Whether nobody was asked for a call of this session before; from now on somebody was.
-    pub(crate) fn is_first_asked(&self) -> bool {
-        !self.asked.swap(true, Ordering::Relaxed)
     }
 
     #[must_use]

@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::{
-    error::Error,
     registry::Registry,
     response::Answer,
     trust::{Block, TrustLevel},
@@ -20,8 +19,8 @@ pub struct AdapterInfo {
     pub trust: Block,
 }
 
-/// Answers for the adapter itself, or for one of its servers. Not one of the standard queries.
-pub(super) fn answer(registry: &Registry, name: Option<&str>) -> Result<Answer, Error> {
+/// Answers for the adapter itself, or for one of its servers; a name that none has finds nothing. Not one of the standard queries.
+pub(super) fn answer(registry: &Registry, name: Option<&str>) -> Answer {
     let own = AdapterInfo {
         name: registry.adapter().to_owned(),
         version: registry.version.clone(),
@@ -35,15 +34,13 @@ pub(super) fn answer(registry: &Registry, name: Option<&str>) -> Result<Answer, 
                 let brief = |server: &AdapterInfo| json!({"name": server.name, "trust": {"level": server.trust.level}});
                 data.insert("servers".to_owned(), servers.iter().map(brief).collect());
             }
-            Ok(Answer::from_data(&data))
+            Answer::from_data(&data)
         }
         Some(name) => match servers.iter().find(|server| server.name == name) {
-            Some(server) => Ok(Answer::from_data(&told(server))),
+            Some(server) => Answer::from_data(&told(server)),
             None => {
                 let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
-                Err(Error::not_found_resource("server", name)
-                    .with("available", names)
-                    .hint("Leave 'name' out for the adapter itself, which lists its servers."))
+                Answer::from_data(&json!({"adapter": null, "servers": names}))
             }
         },
     }

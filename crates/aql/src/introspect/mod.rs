@@ -98,7 +98,7 @@ pub fn answer(registry: &Registry, params: &Map<String, Value>, session: &str) -
         }
         ("types", None) => Ok(Answer::from_data_text(&registry.introspection.types)),
         ("danger", name) => danger(registry, name),
-        ("adapter_info", name) => adapter::answer(registry, name),
+        ("adapter_info", name) => Ok(adapter::answer(registry, name)),
         // Whoever keeps count answers this instead; here there is nothing to count.
         (QUOTA_STATUS, _) => Ok(Answer::from_data(&quota::status(
             registry.adapter(),

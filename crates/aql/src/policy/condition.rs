@@ -160,8 +160,10 @@ fn same(wanted: &Value, value: &Value) -> bool {
     wanted == value
         || match (wanted, value) {
             (Value::Number(_), _) => number(wanted) == number(value) && number(value).is_some(),
-            (Value::String(wanted), Value::Number(_) | Value::Bool(_)) => *wanted == value.to_string(),
-            (Value::Bool(_), Value::String(value)) => *value == wanted.to_string(),
+            (Value::String(wanted), Value::Number(_) | Value::Bool(_)) => {
+                with_text(value, |text| text == wanted)
+            }
+            (Value::Bool(_), Value::String(value)) => with_text(wanted, |text| text == value),
             _ => false,
         }
 }

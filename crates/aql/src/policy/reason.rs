@@ -132,11 +132,11 @@ impl Reason {
             }
             Self::Blocked { verification_id, .. } => Error::permission_denied(operation, &self.to_string())
                 .with("verification_id", verification_id.as_str())
-                .hint("A person has to release the agent. Operations that only read still work."),
+                .hint("A person has to release the agent. Reading still works."),
             Self::NothingReported { .. } => Error::permission_denied(operation, &self.to_string())
                 .hint("Report the step with 'record_execution_step' first, and go on as its answer says."),
             Self::Paused { .. } => Error::permission_denied(operation, &self.to_string())
-                .hint("Wait for the answer. Operations that only read still work."),
+                .hint("Wait for the answer. Reading still works."),
             Self::DenyRule(_)
             | Self::NotAllowed
             | Self::TooDangerous { .. }

@@ -194,7 +194,7 @@ proptest! {
         let limits = Limits { api: vec![api(ApiScope::Global, limit, window)], ..Limits::default() };
         let (mut kept, mut now, mut made) = (Kept::default(), at(NOON), Vec::new());
         for gap in gaps {
-            now = now + SignedDuration::from_micros(gap);
+            now += SignedDuration::from_micros(gap);
             match kept.call(&limits, &CALLED, false, now) {
                 Verdict::Admitted(_) => made.push(now),
                 Verdict::Refused(error) => {

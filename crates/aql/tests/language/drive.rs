@@ -196,10 +196,9 @@ pub(crate) enum Kind {
 }
 
 fn kind_of(call: &Call) -> Kind {
-    match (
-        call.operation == INTROSPECT,
-        [json!("danger"), json!("quota_status")].iter().any(|query| call.params.get("query") == Some(query)),
-    ) {
+    let extra = [json!("danger"), json!("adapter_info"), json!("quota_status")];
+    match (call.operation == INTROSPECT, call.params.get("query").is_some_and(|query| extra.contains(query)))
+    {
         (false, _) => Kind::Operation,
         (true, false) => Kind::Introspection,
         (true, true) => Kind::ExtraIntrospection,

@@ -85,7 +85,7 @@ fn a_level_that_is_denied_tells_which_trust_would_do_and_is_not_listed() {
         "Operation 'send_money' (danger: dangerous) denied for adapter trust level 'validated'"
     );
     assert_eq!(error.details["minimum_trust_required"], "community_reviewed");
-    assert_eq!(error.details["reasons"], json!(["what is sent is gone"]));
+    assert_eq!(error.details["reasons"], json!(["the money is gone"]));
     assert!(registry.visible().all(|operation| operation.danger().level < DangerLevel::Dangerous));
 }
 
@@ -111,7 +111,7 @@ fn a_cell_that_is_set_is_the_last_word_about_its_level_and_about_no_other() {
 fn whoever_is_asked_is_told_why() {
     let registry = registry(policy(), TrustLevel::Certified);
     assert_eq!(plain(&registry, "delete_item"), Decision::Confirm(vec!["it is destructive".to_owned()]));
-    assert_eq!(plain(&registry, "send_money"), Decision::Confirm(vec!["what is sent is gone".to_owned()]));
+    assert_eq!(plain(&registry, "send_money"), Decision::Confirm(vec!["the money is gone".to_owned()]));
     assert_eq!(*standing(&registry, "delete_item"), Standing::Confirm);
 }
 

@@ -90,8 +90,8 @@ fn introspection_tells_whom_to_trust_how_far() {
         json!({"name": "github", "version": "2.1.0", "trust": {"level": "validated",
             "validated_at": "2026-01-15T12:00:00Z", "validation_report": {"tests_passed": 47, "tests_total": 47}}})
     );
-    let error = ask(json!({"query": "adapter_info", "name": "gitlab"})).unwrap_err();
-    assert_eq!((error.code, &error.details["available"]), (Code::NotFoundResource, &json!(["github"])));
+    let nobody = ask(json!({"query": "adapter_info", "name": "gitlab"})).unwrap();
+    assert_eq!(nobody, json!({"adapter": null, "servers": ["github"]}));
     let described = ask(json!({"query": "operations", "name": "introspect"})).unwrap();
     assert!(described.to_string().contains("\"adapter_info\""), "{described}");
 }

@@ -44,7 +44,7 @@ pub(crate) fn operations() -> Vec<Operation> {
             .param(shared::dry_run()),
         Operation::new(Category::Execute, "run_job", "Run a job"),
         Operation::new(Category::Execute, "send_money", "Send money")
-            .danger(DangerLevel::Dangerous, &["what is sent is gone"]),
+            .danger(DangerLevel::Dangerous, &["the money is gone"]),
         Operation::new(Category::Delete, "end_world", "End it all")
             .danger(DangerLevel::Forbidden, &["nothing is left"]),
     ]

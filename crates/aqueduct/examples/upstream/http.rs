@@ -54,6 +54,8 @@ struct Answer {
     stream: TcpStream,
     sse: bool,
     session: Option<String>,
+    /// Lines of headers that the tests want to see.
+    more_headers: String,
     begun: AtomicBool,
     writing: Mutex<()>,
 }
@@ -69,6 +71,7 @@ impl Answer {
         if let Some(session) = &self.session {
             head.push_str(&format!("Mcp-Session-Id: {session}\r\n"));
         }
+        head.push_str(&self.more_headers);
         if let Some(length) = length {
             head.push_str(&format!("Content-Length: {length}\r\n"));
         }
@@ -203,12 +206,27 @@ fn answer(state: &Arc<State>, stream: TcpStream) {
         stream,
         sse: state.flags.sse || wants_progress,
         session: None,
+        more_headers: String::new(),
         begun: AtomicBool::new(false),
         writing: Mutex::default(),
     };
     if let Some((status, body)) = lacks(state, &request, &message) {
         state.note("refused", json!({"status": status, "method": message["method"], "verb": request.method}));
         return answer.refuse(&status, &body);
+    }
+    // A status and headers for the next call: what a server says that is asked too much.
+    if message["method"] == "tools/call"
+        && let Some(said) = state.take("pressure")
+    {
+        let (status, headers) = said.split_once('\n').unwrap_or((&said, ""));
+        answer.more_headers = headers.lines().map(|line| format!("{line}\r\n")).collect();
+        if !status.starts_with("200") {
+            state.note(
+                "refused",
+                json!({"status": status, "method": message["method"], "verb": request.method}),
+            );
+            return answer.refuse(status, "{}");
+        }
     }
     match request.method.as_str() {
         "GET" => return listen(state, &answer),

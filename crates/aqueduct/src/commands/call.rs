@@ -1,15 +1,25 @@
 //! `aqueduct call`: one operation from the command line, through the same pipeline as every other call.
 
-use std::{io::Read, process::ExitCode, sync::Arc};
+use std::{
+    collections::HashSet,
+    io::{IsTerminal, Read},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 
 use gateway::{
+    app::App,
     aql::{registry::Endpoint, scan},
     library::stop_signal,
+    operator::desk::now,
     progress::Progress,
     session::{End, LOCAL, Session, Transport},
+    store::safety::ApprovalState,
 };
 use serde_json::{Value, json, value::RawValue};
 
+use super::operator::shown_approval;
 use crate::{
     Configuration,
     report::{self, Failure},
@@ -55,6 +65,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         let answer = tokio::select! {
             answer = app.gateway.handle(&session, Endpoint::Unified, request, Progress::default()) => Some(answer),
             () = stop_signal() => None,
+            () = ask(&app, &session) => None,
         };
         let surface = app.gateway.surface();
         let operation = surface.registry().id(&arguments.operation).and_then(|id| surface.registry().get(id));
@@ -71,6 +82,36 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         }
         Ok(if answer.code().is_none() && !(starts && is_lost(&text)) { ExitCode::SUCCESS } else { report::findings() })
     })
+}
+
+/// How often it is looked whether the call waits for somebody.
+const LOOKED_EVERY: Duration = Duration::from_millis(200);
+
+/// Asks whoever sits here for what the call has to be approved with, or says where it can be. Never ends by itself.
+async fn ask(app: &App, session: &Session) {
+    let mut asked = HashSet::new();
+    loop {
+        tokio::time::sleep(LOOKED_EVERY).await;
+        let Some(safety) = app.gateway.safety() else { continue };
+        let pending =
+            safety.store().approvals(&[ApprovalState::Pending], 100, now()).await.unwrap_or_default();
+        for approval in pending.iter().filter(|approval| approval.session_id == session.id()) {
+            if !asked.insert(approval.id.clone()) {
+                continue;
+            }
+            report::note(&shown_approval(approval));
+            if !(std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+                continue;
+            }
+            report::note("Run it? [y/N]");
+            let line = tokio::task::spawn_blocking(|| std::io::stdin().lines().next()).await;
+            let yes = matches!(line, Ok(Some(Ok(line))) if matches!(line.trim(), "y" | "Y" | "yes"));
+            if let Err(error) = safety.store().answer(&approval.id, yes, "terminal", LOCAL, now()).await {
+                report::note(&format!("the answer could not be kept: {error}"));
+            }
+            safety.answered();
+        }
+    }
 }
 
 /// Whether the call was answered with an execution that came to no good end.

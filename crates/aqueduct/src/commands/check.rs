@@ -57,7 +57,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             file.map_or_else(|| "defaults; no configuration file".to_owned(), |file| format!("file {file}"));
         let mut lines = vec![
             format!("configuration: {source}"),
-            format!("operations: {operations}, all well-formed{}", super::not_asked(&config)),
+            format!(
+                "operations: {operations}, all well-formed{}{}",
+                super::not_trusted(&registry),
+                super::not_asked(&config)
+            ),
         ];
         let text =
             |found: &Value, key: &str| found.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();

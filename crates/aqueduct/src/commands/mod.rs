@@ -20,7 +20,10 @@ pub(crate) mod wrap;
 
 use std::sync::Arc;
 
-use gateway::{aql::registry::Registry, config::Checked};
+use gateway::{
+    aql::{policy::Reason, registry::Registry},
+    config::Checked,
+};
 
 use crate::{
     Configuration,
@@ -50,6 +53,19 @@ fn learned(configuration: &Configuration) -> Result<Checked, Failure> {
         }
     }
     Ok(config)
+}
+
+/// How many operations nobody may call because their servers are not trusted enough, as the rest of the same line.
+fn not_trusted(registry: &Registry) -> String {
+    let denied = registry.operations().filter(|(id, _)| {
+        matches!(registry.standing(*id).denied(), Some(Reason::Matrix { .. } | Reason::BelowMinimum { .. }))
+    });
+    match denied.count() {
+        0 => String::new(),
+        count => {
+            format!("; {count} more are too dangerous for how far their servers are trusted (docs/policy.md)")
+        }
+    }
 }
 
 /// How many servers are still to say what they offer, as the rest of a line about operations.

@@ -133,7 +133,7 @@ fn welcome(config: &Checked, app: &app::App, client: &[String], url: &str, opera
     );
     format!(
         "Aqueduct {} implements MCP-AQL {SPEC_VERSION}, {CONFORMANCE}\n  \
-         MCP       {url}\n  Operator  {}\n  Tools     {}\n  Data      {}\n  {} operations{}; 'aqueduct ops' lists them\n\n\
+         MCP       {url}\n  Operator  {}\n  Tools     {}\n  Data      {}\n  {} operations{}{}; 'aqueduct ops' lists them\n\n\
          Paste into an MCP client's configuration:\n  {over_http}\nor let the client start it:\n  {over_stdio}\n\n\
          Ctrl-C stops it.",
         env!("CARGO_PKG_VERSION"),
@@ -141,6 +141,7 @@ fn welcome(config: &Checked, app: &app::App, client: &[String], url: &str, opera
         tools.join(", "),
         config.store.data.display(),
         registry.visible().count(),
+        super::not_trusted(registry),
         super::not_asked(config),
     )
 }

@@ -1,14 +1,16 @@
 //! `aqueduct trust`: how far an adapter file is trusted, and changing it one level a time.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use gateway::aql::{
     discover::adapter,
     trust::{Block, Evidence, REVIEWS_DEFAULT, TrustLevel},
 };
 use jiff::Timestamp;
-use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::adapt;
 use crate::report::{self, Failure};
@@ -95,7 +97,9 @@ const HELP: &str = "'validated' takes --report, 'community_reviewed' --review tw
 fn evidence(arguments: &Arguments, level: TrustLevel) -> Result<Evidence, Failure> {
     Ok(match level {
         TrustLevel::Validated => match &arguments.report {
-            Some(file) => Evidence::Tests(from_json(file)?),
+            Some(file) => Evidence::Tests(
+                serde_json::from_value(json_of(file)?).map_err(|error| unusable(file, &error))?,
+            ),
             None => Evidence::Schema,
         },
         TrustLevel::CommunityReviewed => Evidence::Reviews {
@@ -104,17 +108,22 @@ fn evidence(arguments: &Arguments, level: TrustLevel) -> Result<Evidence, Failur
             needed: arguments.reviews_needed,
         },
         TrustLevel::Certified => match &arguments.certificate {
-            Some(file) => Evidence::Certificate(from_json(file)?),
+            Some(file) => {
+                let given = serde_json::from_value(json_of(file)?);
+                Evidence::Certificate(given.map_err(|error| unusable(file, &error))?)
+            }
             None => Evidence::Schema,
         },
         TrustLevel::Untested | TrustLevel::Generated => Evidence::Schema,
     })
 }
 
-fn from_json<T: DeserializeOwned>(file: &PathBuf) -> Result<T, Failure> {
-    serde_json::from_str(&adapt::text(file)?).map_err(|error| {
-        Failure::usage(&format!("'{}' cannot be used: {error}", file.display()), "correct the file")
-    })
+fn json_of(file: &Path) -> Result<Value, Failure> {
+    serde_json::from_str(&adapt::text(file)?).map_err(|error| unusable(file, &error))
+}
+
+fn unusable(file: &Path, error: &serde_json::Error) -> Failure {
+    Failure::usage(&format!("'{}' cannot be used: {error}", file.display()), "correct the file")
 }
 
 fn show(arguments: &Arguments, name: &str, before: &Block, after: &Block, now: Timestamp) {

@@ -169,6 +169,22 @@ fn every_key_and_warning_in_the_source_is_documented() {
         "window",
         "resets_at",
         "retry_after_seconds",
+        "metric",
+        "current",
+        "warn_threshold",
+        "pause_threshold",
+        "hard_stop_threshold",
+        "confirmation_token",
+        "expires_at",
+        "expired_at",
+        "current_time",
+        "danger_level",
+        "reasons",
+        "confirmation_message",
+        "adapter_trust",
+        "minimum_trust_required",
+        "required_trust",
+        "actual_trust",
     ];
     let mut keys = quoted_after(&sources, ".with(");
     keys.extend(quoted_after(&sources, "error.details.insert("));

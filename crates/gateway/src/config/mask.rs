@@ -12,9 +12,11 @@ use toml::{
 use super::clients;
 
 /// Keys of an upstream whose values are no secrets. A misspelt key is not among them, so its value is covered.
-const HARMLESS: [&str; 16] = [
+const HARMLESS: [&str; 18] = [
     "adapter",
+    "api_limits",
     "command",
+    "cost",
     "enabled",
     "prefix",
     "trust",

@@ -54,7 +54,7 @@ fn keys(page: &mut String, path: &str, schema: &Value) {
     let none = Vec::new();
     let required = schema.get("required").and_then(Value::as_array).unwrap_or(&none);
     let (nested, plain): (Vec<_>, Vec<_>) = properties(schema).partition(|(_, inner)| {
-        ["/properties", "/items/properties", "/additionalProperties/properties"]
+        ["/items/properties", "/additionalProperties/properties", "/properties"]
             .iter()
             .any(|way| inner.pointer(way).is_some())
     });
@@ -104,7 +104,14 @@ fn description(schema: &Value) -> String {
 
 fn kind(schema: &Value) -> String {
     match (schema.get("items"), schema.get("additionalProperties")) {
+        (Some(items), _) if items.get("type").is_some_and(Value::is_array) => "array of values".to_owned(),
         (Some(_), _) => "array of strings".to_owned(),
+        (None, Some(inner @ Value::Object(_))) if schema::kind(inner) == "a table" => {
+            "table of tables".to_owned()
+        }
+        (None, Some(inner @ Value::Object(_))) if schema::kind(inner) == "an array" => {
+            "table of arrays".to_owned()
+        }
         (None, Some(Value::Object(_))) => "table of strings".to_owned(),
         (None, _) => schema::kind(schema).trim_start_matches("a ").to_owned(),
     }

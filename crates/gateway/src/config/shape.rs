@@ -46,9 +46,7 @@ fn table(path: &str, span: std::ops::Range<usize>, table: &DeTable<'_>, schema: 
 fn value(path: &str, given: &Spanned<DeValue<'_>>, schema: &Value) -> Result<(), Error> {
     let expected = schema::kind(schema);
     let found = kind(given.get_ref());
-    let is_number =
-        expected == "a number" && matches!(given.get_ref(), DeValue::Integer(_) | DeValue::Float(_));
-    if found != expected && !is_number {
+    if !fits(expected, found) {
         return Err(Error::at(given.span(), format!("'{path}' must be {expected}, but is {found}")));
     }
     match given.get_ref() {
@@ -62,6 +60,15 @@ fn value(path: &str, given: &Spanned<DeValue<'_>>, schema: &Value) -> Result<(),
             Err(Error::at(given.span(), format!("'{path}' is too large a number")))
         }
         _ => Ok(()),
+    }
+}
+
+/// Whether something found is what was expected.
+fn fits(expected: &str, found: &str) -> bool {
+    match expected {
+        "a number" => matches!(found, "a whole number" | "a number with a fraction"),
+        "a string, a number, true or false" => !matches!(found, "an array" | "a table" | "a date"),
+        expected => found == expected,
     }
 }
 

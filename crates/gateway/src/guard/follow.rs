@@ -20,22 +20,6 @@ const LOOKED_UP_MAX: usize = 512;
 /// Deeper than any parameters that are taken.
 const DEPTH_MAX: usize = 128;
 
-/// Names of parameters whose values are paths, be they a bare word.
-const PATH_KEYS: [&str; 12] = [
-    "path",
-    "file",
-    "dir",
-    "folder",
-    "source",
-    "destination",
-    "target",
-    "src",
-    "dest",
-    "uri",
-    "url",
-    "location",
-];
-
 pub(super) struct Search<'a> {
     guard: &'a Guard,
     listeners: &'a Listeners,
@@ -85,14 +69,16 @@ impl<'a> Search<'a> {
     }
 
     fn text(&mut self, key: &str, text: &str, depth: usize) -> Result<(), OwnPlace> {
-        let is_near = self.directory.is_some_and(|directory| directory.is_near);
         if !spellings::leads(text) {
-            let is_name = is_near || names_a_path(key);
-            if is_name && text.len() <= NAME_BYTES_MAX && !text.is_empty() {
-                self.word(text)?;
-            }
-            if is_near && self.reach.executes {
-                spellings::words(text).try_for_each(|word| self.compared(Path::new(word)))?;
+            if let Some(directory) = self.directory {
+                let is_name = text.len() <= NAME_BYTES_MAX && !text.is_empty();
+                if is_name && (directory.leads(text) || names_a_path(key)) {
+                    self.word(text)?;
+                }
+                if self.reach.executes && directory.is_near() {
+                    let mut words = spellings::words(text).filter(|word| directory.leads(word));
+                    words.try_for_each(|word| self.compared(Path::new(word)))?;
+                }
             }
             self.port |= text.len() <= 5 && text.parse().is_ok_and(|number| self.listeners.have_port(number));
             return Ok(());
@@ -130,7 +116,7 @@ impl<'a> Search<'a> {
         if text.contains(['*', '?', '[', '{']) {
             spellings::patterns(text).try_for_each(|pattern| self.pattern(pattern))?;
         }
-        let bare_words = self.reach.executes && self.directory.is_some_and(|directory| directory.is_near);
+        let bare_words = self.reach.executes && self.directory.is_some_and(Directory::is_near);
         for word in spellings::words(text) {
             let is_path = word.contains(['/', '\\']);
             if word.len() <= PATH_BYTES_MAX && word != whole && (is_path || bare_words) {
@@ -154,11 +140,10 @@ impl<'a> Search<'a> {
     /// Compares a word by its name only.
     fn compared(&self, word: &Path) -> Result<(), OwnPlace> {
         let Some(directory) = self.directory else { return Ok(()) };
-        // A directory of ours that a server runs in is no reason to take every word for a file.
-        let is_inside = self.guard.owned.lies(directory.path()) == Some(Lies::Within);
         let path = lexical(&directory.path().join(word));
         match self.guard.owned.lies(&path) {
-            Some(Lies::Within) if !is_inside => Err(OwnPlace::Files),
+            // A directory of ours that a server runs in is no reason to take every word for a file.
+            Some(Lies::Within) if !directory.is_ours => Err(OwnPlace::Files),
             _ => Ok(()),
         }
     }
@@ -294,10 +279,21 @@ fn texts<'v>(object: &'v Map<String, Value>, found: &mut impl FnMut(&'v str)) {
     object.values().for_each(|value| of(value, found));
 }
 
+/// Whether a parameter's name says that its value is a path, be it a bare word.
 fn names_a_path(key: &str) -> bool {
-    PATH_KEYS.iter().any(|name| {
-        key.len() >= name.len()
-            && key.as_bytes().windows(name.len()).any(|part| part.eq_ignore_ascii_case(name.as_bytes()))
+    (0..key.len()).any(|start| {
+        let Some(rest) = key.as_bytes().get(start..) else { return false };
+        let names: &[&[u8]] = match rest.first().map(u8::to_ascii_lowercase) {
+            Some(b'p') => &[b"path"],
+            Some(b'f') => &[b"file", b"folder"],
+            Some(b'd') => &[b"dir", b"dest"],
+            Some(b's') => &[b"source", b"src"],
+            Some(b't') => &[b"target"],
+            Some(b'u') => &[b"uri", b"url"],
+            Some(b'l') => &[b"location"],
+            _ => &[],
+        };
+        names.iter().any(|name| rest.get(..name.len()).is_some_and(|part| part.eq_ignore_ascii_case(name)))
     })
 }
 

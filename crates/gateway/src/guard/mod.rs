@@ -71,7 +71,7 @@ impl fmt::Display for OwnPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Files => "a parameter leads to the gateway's own files, which no other server may touch",
-            Self::Above => "a parameter names a directory that holds the gateway's own files",
+            Self::Above => "a parameter names a directory above the gateway's own files",
             Self::Listener => "a parameter leads to an address of the gateway itself",
         })
     }
@@ -110,8 +110,10 @@ pub struct Guard {
 /// Where a server runs.
 struct Directory {
     path: PathBuf,
-    /// Whether a bare word could name something of ours there.
-    is_near: bool,
+    /// What a bare word would have to be there to lead towards what is ours.
+    towards: Vec<String>,
+    /// Whether everything there is ours.
+    is_ours: bool,
 }
 
 impl Guard {
@@ -121,8 +123,8 @@ impl Guard {
         let owned = Owned::new(&places.directories, &places.files);
         let working = places.working.into_iter().map(|(server, path)| {
             let path = std::path::absolute(&path).unwrap_or(path);
-            let is_near = owned.is_near(&path);
-            (server, Directory { path, is_near })
+            let (towards, is_ours) = (owned.towards(&path), owned.is_within(&path));
+            (server, Directory { path, towards, is_ours })
         });
         Self {
             working: working.collect(),
@@ -146,7 +148,7 @@ impl Guard {
     /// The same for a request that is no operation, such as reading a resource.
     pub fn check_request(&self, params: &Map<String, Value>) -> Result<(), OwnPlace> {
         let reach = Reach { reads: true, executes: false, destroys: false };
-        let nearest = self.working.values().find(|directory| directory.is_near);
+        let nearest = self.working.values().find(|directory| directory.is_near());
         self.look(reach, nearest, params)
     }
 
@@ -172,5 +174,15 @@ impl Default for Guard {
 impl Directory {
     fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether a bare word could name something of ours there.
+    fn is_near(&self) -> bool {
+        self.is_ours || !self.towards.is_empty()
+    }
+
+    /// Whether this word could.
+    fn leads(&self, word: &str) -> bool {
+        self.is_ours || self.towards.iter().any(|name| name.eq_ignore_ascii_case(word))
     }
 }

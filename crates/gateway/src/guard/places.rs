@@ -64,13 +64,22 @@ impl Owned {
         Self { needles: needles.collect(), directories, files }
     }
 
-    /// Whether a bare word in this directory could be ours.
-    pub(super) fn is_near(&self, directory: &Path) -> bool {
+    /// The names in this directory that lead to what is ours.
+    pub(super) fn towards(&self, directory: &Path) -> Vec<String> {
         let real = real(directory);
-        [directory, &real].into_iter().any(|path| {
-            self.directories.iter().any(|own| own.starts_with(path) || path.starts_with(own))
-                || self.files.iter().any(|own| own.starts_with(path))
-        })
+        let mut names: Vec<String> = Vec::new();
+        for path in [directory, &real] {
+            let below =
+                self.directories.iter().chain(&self.files).filter_map(|own| own.strip_prefix(path).ok());
+            let next = below.filter_map(|rest| rest.components().next());
+            names.extend(next.map(|name| name.as_os_str().to_string_lossy().into_owned()));
+        }
+        names
+    }
+
+    /// Whether a directory is ours, or in one.
+    pub(super) fn is_within(&self, directory: &Path) -> bool {
+        [directory, &real(directory)].iter().any(|path| self.lies(path) == Some(Lies::Within))
     }
 
     /// How a path lies, by its parts alone.

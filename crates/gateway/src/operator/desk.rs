@@ -214,6 +214,18 @@ impl Desk {
         }
     }
 
+    /// A token with which another principal than the one that waits can confirm an approval. None if it is answered.
+    pub async fn token(
+        &self,
+        id: &str,
+        hand: &Hand,
+        now: Timestamp,
+    ) -> Result<Option<(Approval, String)>, store::Error> {
+        let (token, hash) = self.codes.token();
+        let kept = self.store.approval_token(id, hash, &hand.by, hand.channel, now).await?;
+        Ok(kept.map(|approval| (approval, token)))
+    }
+
     /// Audit entries after a number, oldest first.
     pub async fn audit(&self, after: u64, most: u32) -> Result<Vec<ShownEntry>, store::Error> {
         Ok(self.store.audit_entries(after, most).await?.into_iter().map(ShownEntry::from).collect())

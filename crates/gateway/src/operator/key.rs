@@ -130,7 +130,8 @@ fn is_small(file: &fs::Metadata) -> Result<(), Error> {
     if file.len() > FILE_BYTES_MAX { Err(Error::Damaged) } else { Ok(()) }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 

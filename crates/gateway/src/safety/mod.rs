@@ -9,8 +9,8 @@ mod elicit;
 mod record;
 
 use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -24,8 +24,8 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
 use crate::{
-    adapters::safety_loop::SafetyLoop, pipeline::Clock, random, rates::Rates, session::Session,
-    store::SafetyStore,
+    adapters::safety_loop::SafetyLoop, operator::desk::Desk, pipeline::Clock, random, rates::Rates,
+    session::Session, store::SafetyStore,
 };
 
 pub(crate) use confirm::{Asking, Confirmed, approval_id};
@@ -90,10 +90,14 @@ pub struct Safety {
     settings: Settings,
     /// Through which a person is asked.
     channels: OnceLock<channels::Channels>,
+    /// What makes codes for those channels.
+    desk: OnceLock<Desk>,
     clock: Clock,
     /// Rung whenever an answer may have come in.
     answered: Notify,
     refused: Rates,
+    /// Sessions for whose calls somebody was asked.
+    asked: Mutex<HashSet<String>>,
     /// Confirmed calls that were answered with a question, by the state that continues them.
     resumable: Mutex<HashMap<Hash, (Scope, Timestamp)>>,
     /// Seals what clients carry for us.
@@ -109,9 +113,11 @@ impl Safety {
             store,
             settings,
             channels: OnceLock::new(),
+            desk: OnceLock::new(),
             clock,
             answered: Notify::new(),
             refused: Rates::default(),
+            asked: Mutex::default(),
             resumable: Mutex::default(),
             seal: <Hmac<Sha256> as KeyInit>::new(&random::bytes::<64>().into()),
             safety_loop: OnceLock::new(),
@@ -124,8 +130,22 @@ impl Safety {
     }
 
     /// Asks through these from now on. They are set once, when the gateway is put together.
-    pub fn ask_through(&self, channels: channels::Channels) {
+    pub fn ask_through(&self, channels: channels::Channels, desk: Desk) {
         let _ = self.channels.set(channels);
+        let _ = self.desk.set(desk);
+    }
+
+    /// Tells whoever can answer of what an agent was paused or stopped for, if these are what came of it.
+    pub(crate) async fn announce(&self, approval_id: &str, challenge_id: &str) {
+        let (Some(channels), Some(desk)) = (self.channels(), self.desk.get()) else { return };
+        let now = (self.clock)();
+        if let Ok(Some(approval)) = self.store.approval(approval_id, now).await {
+            channels.offer(&approval);
+        }
+        let asked = desk.challenges(now).await.unwrap_or_default();
+        if asked.iter().any(|asked| asked.id == challenge_id) {
+            channels.challenge(desk, challenge_id);
+        }
     }
 
     #[must_use]
@@ -169,6 +189,10 @@ impl Safety {
         if let Some(channels) = self.channels() {
             channels.close();
         }
+        let asked = std::mem::take(&mut *self.asked());
+        for session_id in asked {
+            self.end(&session_id).await;
+        }
         self.store.clone().close().await;
     }
 
@@ -202,16 +226,26 @@ impl Safety {
 
     /// What a session has open is taken back when it ends.
     fn watch(self: &Arc<Self>, session: &Arc<Session>) {
-        if !session.is_first_asked() {
+        if !self.asked().insert(session.id().to_owned()) {
             return;
         }
         let (safety, session) = (Arc::clone(self), Arc::clone(session));
         tokio::spawn(async move {
             session.ended().await;
-            if let Err(error) = safety.store.end_session(session.id(), (safety.clock)()).await {
-                tracing::warn!(%error, "what a session had asked for could not be taken back");
+            if safety.asked().remove(session.id()) {
+                safety.end(session.id()).await;
             }
         });
+    }
+
+    async fn end(&self, session_id: &str) {
+        if let Err(error) = self.store.end_session(session_id, (self.clock)()).await {
+            tracing::warn!(%error, "what a session had asked for could not be taken back");
+        }
+    }
+
+    fn asked(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -60,6 +60,14 @@ pub(super) fn faults(schema: &jsonschema::Validator, value: &Value) -> Vec<Strin
     schema.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
+/// The settings of an adapter file without its trust. The published schema names other levels than the specification's
+/// own text, whose levels we write.
+pub(super) fn without_trust(settings: &Value) -> Value {
+    let mut settings = settings.clone();
+    settings.as_object_mut().and_then(|settings| settings.remove("trust")).expect("a trust block");
+    settings
+}
+
 /// Every captured server: its folder's name, its saved list, what was noted with it.
 pub(super) fn captured() -> Vec<(String, String, Value)> {
     let Some(folder) = shared("eval/captures") else { return Vec::new() };

@@ -6,6 +6,8 @@ mod audit;
 mod policy;
 mod waiting;
 
+pub(crate) use waiting::shown_approval;
+
 use std::process::ExitCode;
 
 use gateway::{
@@ -53,6 +55,10 @@ enum Command {
     Unblock(waiting::Unblock),
     /// Make the code for a challenge and show it on this terminal
     Reveal(waiting::Reveal),
+    /// Make a token for 'confirm_operation' and show it on this terminal
+    ///
+    /// Another principal than the one that waits can confirm with it, such as a supervising client of yours.
+    Token(waiting::Token),
     /// Show the audit log
     Audit(audit::Show),
     /// Check that nothing in the audit log was changed or removed
@@ -73,6 +79,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Blocks(command) => command.run(configuration),
         Command::Unblock(command) => command.run(configuration),
         Command::Reveal(command) => command.run(configuration),
+        Command::Token(command) => command.run(configuration),
         Command::Audit(command) => command.run(configuration),
         Command::VerifyAudit(command) => command.run(configuration),
         Command::Policy(command) => command.run(configuration),

@@ -42,7 +42,7 @@ impl Pending {
             report::print(&json!({"approvals": approvals, "challenges": challenges}).to_string());
             return Ok(ExitCode::SUCCESS);
         }
-        let mut parts: Vec<String> = approvals.iter().map(readable).collect();
+        let mut parts: Vec<String> = approvals.iter().map(shown_approval).collect();
         parts.extend(challenges.iter().map(readable_challenge));
         if parts.is_empty() {
             parts.push("Nothing waits for you.".to_owned());
@@ -53,7 +53,7 @@ impl Pending {
 }
 
 /// Everything of an agent stands behind a label of ours, on a line of its own.
-fn readable(approval: &Approval) -> String {
+pub(crate) fn shown_approval(approval: &Approval) -> String {
     let shown = |text: &str| line(text, VALUE_CHARS_MAX);
     let mut lines = vec![format!(
         "{}  {}  {}  {}",
@@ -262,15 +262,8 @@ pub(super) struct Reveal {
 }
 
 impl Reveal {
-    /// REQ-OOB-05: a pipe or a file may be read by the very agent that the code is to keep out.
     pub(super) fn run(&self, configuration: &Configuration) -> Result<ExitCode, Failure> {
-        if !self.force_print && !std::io::stdout().is_terminal() {
-            return Err(Failure::usage(
-                "the code is only shown on a terminal, and standard output is none",
-                "an agent could read it from a pipe or a file; run this in a terminal of your own, or give '--force-print' \
-                 if you are sure who reads it",
-            ));
-        }
+        on_a_terminal(self.force_print)?;
         let (found, revealed) = at_desk(configuration, async |desk, config| {
             may_answer(config)?;
             let found = desk.find_challenge(&self.id, now()).await.map_err(unclear)?;
@@ -286,6 +279,47 @@ impl Reveal {
             readable_challenge(&challenge),
             challenge.expires_at
         ));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// REQ-OOB-05: a pipe or a file may be read by the very agent that the code is to keep out.
+fn on_a_terminal(force_print: bool) -> Result<(), Failure> {
+    if force_print || std::io::stdout().is_terminal() {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "what is secret is only shown on a terminal, and standard output is none",
+        "an agent could read it from a pipe or a file; run this in a terminal of your own, or give '--force-print' \
+         if you are sure who reads it",
+    ))
+}
+
+#[derive(clap::Args)]
+pub(super) struct Token {
+    /// The approval's id, or its beginning
+    #[arg(value_name = "APPROVAL")]
+    id: String,
+    /// Print the token also where standard output is not a terminal
+    #[arg(long)]
+    force_print: bool,
+}
+
+impl Token {
+    pub(super) fn run(&self, configuration: &Configuration) -> Result<ExitCode, Failure> {
+        on_a_terminal(self.force_print)?;
+        let (found, made) = at_desk(configuration, async |desk, config| {
+            may_answer(config)?;
+            let found = desk.find_approval(&self.id, now()).await.map_err(unclear)?;
+            let made = desk.token(&found.id, &hand(), now()).await;
+            Ok((found, made.map_err(|error| store_trouble(&error))?))
+        })?;
+        let Some((approval, token)) = made else {
+            report::note(&format!("{} is answered or over", line(&found.id, 80)));
+            return Ok(report::findings());
+        };
+        let told = "Good for one 'confirm_operation' by another principal than the one that waits.";
+        report::print(&format!("{}\n\n{token}\n\n{told}", shown_approval(&approval)));
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -1,6 +1,7 @@
 //! From a server to a bundle, to an adapter file, to operations that are served.
 
 mod server;
+mod trust;
 
 use std::{path::Path, process::Output};
 

@@ -80,6 +80,12 @@ impl Client {
         self.notify("notifications/initialized", json!({}));
     }
 
+    /// Where its server is, over HTTP.
+    pub(crate) fn url(&self) -> String {
+        let Link::Http(link) = &self.link else { panic!("not over HTTP") };
+        link.server.url.clone()
+    }
+
     pub(crate) fn new_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id

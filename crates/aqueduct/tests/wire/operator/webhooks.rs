@@ -14,6 +14,9 @@ use crate::harness::{PATIENCE, Setup, data};
 
 const SECRET: &str = "a webhook's own secret";
 
+/// What is answered for an approval: headers and a body.
+type Forge = fn(&str) -> (String, String);
+
 /// A request as it came in.
 struct Told {
     timestamp: String,
@@ -117,7 +120,7 @@ fn a_webhook_is_told_signed_and_answers_signed() {
 
 #[test]
 fn answers_that_are_forged_stale_unsigned_or_of_another_call_are_ignored() {
-    let forgeries: [fn(&str) -> (String, String); 7] = [
+    let forgeries: [Forge; 7] = [
         |_| (String::new(), r#"{"decision":"approve"}"#.to_owned()),
         |id| {
             (

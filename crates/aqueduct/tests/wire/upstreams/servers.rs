@@ -30,8 +30,8 @@ fn installed() -> Option<Map<String, Value>> {
 }
 
 /// Some of the servers, each with a directory of its own.
-struct Servers {
-    place: Place,
+pub(super) struct Servers {
+    pub(super) place: Place,
     started: BTreeMap<String, Value>,
 }
 
@@ -48,6 +48,17 @@ impl Servers {
             let root = servers.root(name);
             let text = server.to_string().replace("{root}", root.to_str().unwrap());
             servers.started.insert((*name).to_owned(), serde_json::from_str(&text).unwrap());
+        }
+        Some(servers)
+    }
+
+    /// One server that may go wherever the gateway itself keeps everything.
+    pub(super) fn rooted(name: &str) -> Option<Self> {
+        let mut servers = Self::new(&[name])?;
+        let (below, above) = (servers.root(name), servers.place.path().canonicalize().unwrap());
+        for server in servers.started.values_mut() {
+            let text = server.to_string().replace(below.to_str().unwrap(), above.to_str().unwrap());
+            *server = serde_json::from_str(&text).unwrap();
         }
         Some(servers)
     }
@@ -74,7 +85,7 @@ impl Servers {
     }
 
     /// A client of the gateway, once it knows all servers.
-    fn client(&self) -> Client {
+    pub(super) fn client(&self) -> Client {
         let mut client = self.setup().connect(CLIENTS[0]);
         for name in self.started.keys() {
             for _ in 0..300 {
@@ -103,7 +114,7 @@ impl Servers {
 }
 
 /// The parameters of an operation, with those in `input` that belong there.
-fn placed(client: &mut Client, operation: &str, params: Value) -> Value {
+pub(super) fn placed(client: &mut Client, operation: &str, params: Value) -> Value {
     let details = answered(client, "introspect", json!({"query": "operations", "name": operation}));
     let beside: Vec<&str> = details["operation"]["parameters"]
         .as_array()

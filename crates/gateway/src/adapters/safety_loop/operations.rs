@@ -142,6 +142,7 @@ async fn record(asked: Asked) -> Result<Value, Error> {
         return Err(blank("next_action_hint"));
     }
     let Asked { own, registry, context, .. } = &asked;
+    let (challenge_id, approval_id) = (id(), crate::safety::approval_id());
     let step = NewStep {
         agent: agent.clone(),
         caller: caller(&context.session),
@@ -151,13 +152,16 @@ async fn record(asked: Asked) -> Result<Value, Error> {
         description: asked.kept("step_description"),
         outcome: asked.text("outcome").and_then(StepOutcome::read),
         findings: asked.kept("findings"),
-        challenge_id: id(),
-        approval_id: crate::safety::approval_id(),
+        challenge_id: challenge_id.clone(),
+        approval_id: approval_id.clone(),
     };
     let recorded = own.store.record_step(step, own.judge.clone(), context.now).await;
     match recorded.map_err(|error| undecided(define::RECORD_EXECUTION_STEP, error))? {
         Ok(recorded) => {
             own.evaluations.fetch_add(u64::from(recorded.evaluated), Ordering::Relaxed);
+            if let Some(safety) = context.gateway.safety().filter(|_| !recorded.directive.goes_on) {
+                safety.announce(&approval_id, &challenge_id).await;
+            }
             Ok(json!(recorded.directive))
         }
         Err(why) => Err(refused(define::RECORD_EXECUTION_STEP, &agent, why)),

@@ -208,7 +208,7 @@ impl HttpLink {
             self.session().id = Some(given.clone());
         }
         let status = response.status();
-        self.pressure.heed(status, response.headers());
+        self.pressure.heed(status, response.headers()).await;
         if status == StatusCode::NOT_FOUND && self.session().id.is_some() && method != "initialize" {
             return Err(Failure::SessionLost);
         }

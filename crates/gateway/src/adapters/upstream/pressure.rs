@@ -37,21 +37,18 @@ impl Pressure {
         }
     }
 
-    /// Reads what a response says.
-    pub(super) fn heed(&self, status: StatusCode, headers: &HeaderMap) {
+    /// Reads what a response says, and returns once it is kept.
+    pub(super) async fn heed(&self, status: StatusCode, headers: &HeaderMap) {
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let Some(until) = held_until(status.as_u16(), header, &self.headers, Timestamp::now()) else {
             return;
         };
         self.until.fetch_max(until.as_microsecond(), Ordering::Relaxed);
         tracing::info!(upstream = self.name, %until, "an upstream asks to be left alone");
-        if let Some(store) = self.kept.get().cloned() {
-            let name = self.name.clone();
-            tokio::spawn(async move {
-                if let Err(error) = store.hold(&name, until).await {
-                    tracing::warn!(%error, "that an upstream asks to be left alone could not be kept");
-                }
-            });
+        if let Some(store) = self.kept.get()
+            && let Err(error) = store.hold(&self.name, until).await
+        {
+            tracing::warn!(%error, "that an upstream asks to be left alone could not be kept");
         }
     }
 

@@ -46,6 +46,107 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "'sha256': The SHA-256 of",
     ),
     ("[profile.mine]", "1:1: 'profile.mine' has no 'families'", "'families': The families, each"),
+    // quotas
+    (
+        "[[safety.quota]]\nmetric = 'requests_per_second'\nwarn = 1\npause = 2",
+        "2:10: metric 'requests_per_second' is none of requests_per_minute, requests_per_hour,",
+        "",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 1",
+        "1:1: 'safety.quota[0]' has no 'pause'",
+        "'pause': Beyond",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 'x'\npause = 2",
+        "3:8: 'safety.quota[0].warn' must be a number, but is a string",
+        "",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = -1\npause = 2",
+        "3:8: 'warn' is -1, but must be between 0 and 1000000000000",
+        "",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = nan\npause = 2",
+        "3:8: 'warn' is NaN, but must be between 0 and 1000000000000",
+        "",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'requests_per_day'\nwarn = 1.5\npause = 2",
+        "3:8: 'warn' is 1.5, but must be a whole number here",
+        "",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 3\npause = 2",
+        "4:9: 'pause' is below 'warn'",
+        "they are reached in the order warn, pause, hard_stop",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 1\npause = 2.5\nhard_stop = 2.4",
+        "5:13: 'hard_stop' is below 'pause'",
+        "they are reached in the order",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 1\npause = 2\nupstream = 'none'",
+        "5:12: there is no upstream 'none'",
+        "name one under '[upstream.NAME]'",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 1\npause = 2\ncategory = 'BREAK'",
+        "5:12: semantic category 'BREAK' is none of",
+        "",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 1\npause = 2\ncurrency = 'dollar'",
+        "5:12: currency 'dollar' is not one like 'USD' or 'EUR'",
+        "",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'tokens_per_day'\nwarn = 1\npause = 2\ncurrency = 'USD'",
+        "5:12: 'tokens_per_day' is not counted in a currency",
+        "leave out 'currency'",
+    ),
+    (
+        "[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 1\npause = 2\n[[safety.quota]]\nmetric = 'cost_per_day'\nwarn = 2\npause = 3",
+        "6:10: there are two quotas of 'cost_per_day' for the same calls",
+        "keep one of them",
+    ),
+    (
+        "[upstream.a]\ncommand = 'x'\napi_limits = [{ scope = 'global', limit = 0, window = 'hour' }]",
+        "3:43: 'api_limits.limit' is 0, but must be between 1 and 1000000000 calls",
+        "",
+    ),
+    (
+        "[upstream.a]\ncommand = 'x'\napi_limits = [{ scope = 'all', limit = 1, window = 'hour' }]",
+        "3:25: scope 'all' is none of global, endpoint, category",
+        "",
+    ),
+    (
+        "[upstream.a]\ncommand = 'x'\napi_limits = [{ scope = 'endpoint', limit = 1, window = 'hour' }]",
+        "3:25: the scope 'endpoint' needs 'endpoint'",
+        "set 'endpoint'",
+    ),
+    (
+        "[upstream.a]\ncommand = 'x'\napi_limits = [{ scope = 'global', endpoint = 'x', limit = 1, window = 'hour' }]",
+        "3:46: 'endpoint' means nothing with the scope 'global'",
+        "remove it",
+    ),
+    (
+        "[upstream.a]\ncommand = 'x'\napi_limits = [{ scope = 'global', limit = 1, window = 'month' }]",
+        "3:55: window 'month' is none of second, minute, hour, day",
+        "",
+    ),
+    (
+        "[upstream.a]\ncommand = 'x'\napi_limits = [{ scope = 'global', limit = 1, window = 'day', reset_header = 'a b' }]",
+        "3:77: 'a b' is no name of an HTTP header",
+        "",
+    ),
+    (
+        "[upstream.a]\ncommand = 'x'\ncost = [{ cost_per_call = -1.0 }]",
+        "3:27: 'cost_per_call' is -1, but must be between",
+        "",
+    ),
     // addresses
     (
         "[server]\nhttp = 'localhost:7171'",
@@ -101,6 +202,84 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "[safety]\nmax_danger = 'high'",
         "2:14: danger level 'high' is none of safe, reversible, destructive, dangerous, forbidden",
+        "",
+    ),
+    (
+        "[safety]\nwant_of_trust = 'allow'",
+        "2:17: want_of_trust 'allow' is none of deny, confirm",
+        "to allow it",
+    ),
+    ("[safety.matrix.mild]\ncertified = 'allow'", "1:16: danger level 'mild' is none of safe,", ""),
+    ("[safety.matrix.safe]\nofficial = 'allow'", "2:1: trust level 'official' is none of untested,", ""),
+    (
+        "[safety.matrix.safe]\ncertified = 'ask'",
+        "2:13: 'ask' is none of allow, confirm, deny, introspect_only",
+        "",
+    ),
+    ("[safety.minimum_trust]\nread = 'low'", "2:8: trust level 'low' is none of untested,", ""),
+    (
+        "[safety.minimum_trust]\nwrites = 'low'",
+        "2:1: 'safety.minimum_trust.writes' is not a known key",
+        "the keys of",
+    ),
+    ("[safety.danger_patterns]\nsafe = ['a']", "2:1: a name makes nothing safe", "say it of a tool"),
+    (
+        "[safety.danger_patterns]\nforbidden = ['A']",
+        "2:14: the pattern 'A' can match no operation",
+        "write an",
+    ),
+    ("[[safety.rule]]\noperations = ['a']", "1:1: 'safety.rule[0]' has no 'then'", "'then': What then"),
+    ("[[safety.rule]]\nthen = 'ask'", "2:8: 'ask' is none of allow, allow_unasked, confirm, deny", ""),
+    (
+        "[[safety.rule]]\nthen = 'allow_unasked'",
+        "2:8: this rule would let every operation run unasked",
+        "name the",
+    ),
+    (
+        "[[safety.rule]]\nthen = 'deny'\noperations = []",
+        "2:8: 'operations' of this rule is empty",
+        "leave 'operations' out",
+    ),
+    ("[[safety.rule]]\nthen = 'deny'\ncallers = [' ']", "3:12: the pattern is empty", "write a name"),
+    (
+        "[[safety.rule]]\nthen = 'deny'\ncategories = ['WRITE']",
+        "3:15: semantic category 'WRITE' is none of",
+        "",
+    ),
+    ("[[safety.rule]]\nthen = 'deny'\nreason = ''", "3:10: the reason is empty", "say why"),
+    (
+        "[[safety.rule]]\nthen = 'deny'\nwhen = [{ param = 'a' }]",
+        "3:19: the condition on 'a' has 0 tests",
+        "give one of equals",
+    ),
+    (
+        "[[safety.rule]]\nthen = 'deny'\nwhen = [{ param = 'a', less = 1, equals = 2 }]",
+        "3:19: the condition on 'a' has 2 tests",
+        "give one of equals",
+    ),
+    (
+        "[[safety.rule]]\nthen = 'deny'\nwhen = [{ param = 'a..b', present = true }]",
+        "3:19: the path 'a..b' has an empty step",
+        "",
+    ),
+    (
+        "[[safety.rule]]\nthen = 'deny'\nwhen = [{ param = 'a', regex = '(' }]",
+        "3:32: '(' is no regular expression",
+        "",
+    ),
+    (
+        "[[safety.rule]]\nthen = 'deny'\nwhen = [{ param = 'a', one_of = [] }]",
+        "3:19: it lists no value, so nothing could fit",
+        "",
+    ),
+    (
+        "[[safety.rule]]\nthen = 'deny'\nwhen = [{ param = 'a', equals = [1] }]",
+        "3:33: 'safety.rule[0].when[0].equals' must be a string, a number, true or false, but is an array",
+        "",
+    ),
+    (
+        "[[safety.rule]]\nthen = 'deny'\nwhen = [{ param = 'a', greater = nan }]",
+        "3:34: the bound must be a finite number",
         "",
     ),
 ];

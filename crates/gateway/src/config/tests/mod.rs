@@ -14,9 +14,11 @@ use std::time::Duration;
 
 use aql::{
     autonomy::{Mode, Tolerance},
+    category::Category,
     danger::DangerLevel,
     limits::Limits,
-    policy::Policy,
+    policy::{Behaviour, Matrix, Minimums, Policy, Then, WantOfTrust},
+    trust::TrustLevel,
     validate::Strictness,
 };
 
@@ -139,6 +141,11 @@ fn every_key_of_a_full_file_takes_effect() {
     assert_eq!((asked.lifetimes.forbidden.as_secs(), asked.lifetimes.tolerance.as_secs()), (60, 5));
     assert!(asked.persist_tokens && asked.elicitation && asked.token_uses == 2);
     assert!(checked.policy.gating && checked.policy.tokens);
+    safety(&checked.policy);
+    let quotas = &checked.quotas;
+    assert_eq!((quotas.quotas.len(), quotas.api.len(), quotas.costs.len()), (1, 3, 2), "one is switched off");
+    assert_eq!(quotas.quotas[0].hard_stop, Some(aql::quota::Amount::whole(7)));
+    assert_eq!(quotas.costs[1].per_call, aql::quota::Amount::of(0.01).unwrap());
     let supervised = &checked.safety_loop;
     assert_eq!((supervised.mode, supervised.challenge.as_secs()), (Mode::Enforcing, 60));
     let rules = &supervised.rules;
@@ -159,6 +166,34 @@ fn every_key_of_a_full_file_takes_effect() {
     assert_eq!(checked.warnings.len(), 1);
 }
 
+/// LREQ-GATE-04 LREQ-DANGER-17 LREQ-TRUST-08
+fn safety(policy: &Policy) {
+    let set = Matrix::default().with(DangerLevel::Destructive, TrustLevel::Certified, Behaviour::Allow);
+    assert_eq!((policy.gating, policy.want_of_trust, &policy.matrix), (true, WantOfTrust::Confirm, &set));
+    let minimums = policy.minimums.unwrap();
+    assert_eq!((minimums.read, minimums.dangerous), (TrustLevel::Untested, TrustLevel::CommunityReviewed));
+    assert_eq!(policy.danger_patterns, [("rotate_*".to_owned(), DangerLevel::Dangerous)]);
+    let [rule, ..] = policy.rules.as_slice() else { panic!("{:?}", policy.rules) };
+    assert_eq!((rule.then, rule.danger), (Then::Deny, Some(DangerLevel::Destructive)));
+    assert_eq!(rule.reason.as_deref(), Some("guests only look"));
+    assert_eq!(rule.categories, [Category::Delete, Category::Execute]);
+    let conditions: Vec<String> =
+        rule.when.iter().map(|one| format!("{} {:?} {}", one.path, one.test, one.not)).collect();
+    assert_eq!(conditions.len(), 7);
+    assert_eq!(conditions.first().unwrap(), "owner.name Equals(String(\"root\")) true");
+    assert_eq!(conditions.get(1).unwrap(), "kind OneOf([String(\"a\"), Number(2), Bool(true)]) false");
+    assert_eq!(conditions.get(4).unwrap(), "count Greater(Number(10.0)) false");
+}
+
+#[test]
+fn minimums_are_on_if_they_are_wanted_or_one_is_set() {
+    let minimums = |text: &str| load_text(&format!("[safety]\n{text}")).unwrap().policy.minimums;
+    assert_eq!(minimums(""), None);
+    assert_eq!(minimums("trust_minimums = true"), Some(Minimums::default()));
+    assert_eq!(minimums("minimum_trust.read = 'certified'").unwrap().read, TrustLevel::Certified);
+    assert_eq!(minimums("trust_minimums = false\nminimum_trust.read = 'certified'"), None);
+}
+
 #[test]
 fn the_full_file_leaves_no_key_out() {
     fn missing(schema: &serde_json::Value, value: &serde_json::Value, path: &str, found: &mut Vec<String>) {
@@ -169,8 +204,18 @@ fn the_full_file_leaves_no_key_out() {
                 None => found.push(path),
             }
         }
-        if let Some(first) = value.as_array().and_then(|elements| elements.first()) {
-            missing(&schema["items"], first, path, found);
+        // Conditions have one test each, so each key has to stand in one of the elements only.
+        if let Some((first, others)) = value.as_array().and_then(|elements| elements.split_first()) {
+            let of = |element: &serde_json::Value| {
+                let mut here = Vec::new();
+                missing(&schema["items"], element, path, &mut here);
+                here
+            };
+            let all = others
+                .iter()
+                .map(of)
+                .fold(of(first), |all, here| all.into_iter().filter(|key| here.contains(key)).collect());
+            found.extend(all);
         }
         if let (Some(any), Some(table)) = (schema.get("additionalProperties"), value.as_object()) {
             // Two links exclude each other, so each key has to stand in one of the tables only.

@@ -279,9 +279,7 @@ fn overrides(written: Option<&BTreeMap<Placed<String>, file::Tool>>) -> Result<O
         let words = words(said)?;
         if category.is_none() && danger.is_none() && words.is_empty() {
             let error = Error::at(tool.span(), format!("nothing is said of the tool '{}'", tool.get()));
-            return Err(
-                error.help_with("set its 'category', its 'danger' or another key that is known for a tool")
-            );
+            return Err(error.help_with("set its 'category', its 'danger' or another key of a tool"));
         }
         overrides.insert(tool.get().clone(), Override { category, danger, words });
     }

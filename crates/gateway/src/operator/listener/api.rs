@@ -140,6 +140,15 @@ pub(super) async fn reveal(State(shared): State<Arc<Shared>>, Path(id): Path<Str
     Ok(ok(&json!({"challenge": challenge, "code": code})))
 }
 
+/// The token is in this one answer and nowhere else.
+pub(super) async fn token(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
+    let made = shared.desk.token(&id, &hand(), Timestamp::now()).await?;
+    let (approval, token) = made.ok_or_else(|| {
+        Problem::missing("there is no such approval that waits; GET /api/approvals lists them")
+    })?;
+    Ok(ok(&json!({"approval": approval, "confirmation_token": token})))
+}
+
 pub(super) async fn audit(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Answer {
     let query = pairs(query.as_deref(), &["after", "limit"])?;
     let number = |name: &str| {

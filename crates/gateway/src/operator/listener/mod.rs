@@ -115,7 +115,7 @@ impl Listener {
         let (listener, address) = match bound {
             Ok(bound) => bound,
             Err(error) => {
-                return closed(Opened::Refused(format!("{wanted} cannot be used: {}", error.kind())));
+                return closed(Opened::Refused(format!("its address cannot be used: {}", error.kind())));
             }
         };
         // No call may lead here, whether it is this process that listens or another one of ours.
@@ -202,6 +202,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/api/approvals/{id}/approve", post(api::approve))
         .route("/api/approvals/{id}/deny", post(api::deny))
         .route("/api/approvals/{id}/revoke", post(api::revoke))
+        .route("/api/approvals/{id}/token", post(api::token))
         .route("/api/blocks", get(api::blocks))
         .route("/api/blocks/{agent}/unblock", post(api::unblock))
         .route("/api/challenges", get(api::challenges))

@@ -10,15 +10,22 @@ use aql::{
     trust::TrustLevel,
 };
 use jiff::{SignedDuration, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{SafetyStore, audit};
+use super::SafetyStore;
 use crate::failpoint;
 use crate::store::Error;
-use crate::store::columns::{all, json, storable, time, time_if_any, to_json, unreadable};
+use crate::store::columns::{all, storable};
 use crate::store::writer::Effect;
+
+mod claim;
+mod rows;
+
+pub(super) use claim::answer;
+use claim::{Which, claim, revoke};
+use rows::{COLUMNS, approval};
+pub(super) use rows::{danger, find, insert, set_state};
 
 pub(super) const TABLES: &str = "
 CREATE TABLE approvals (
@@ -49,11 +56,6 @@ CREATE INDEX approvals_asked ON approvals (principal, asked_at);
 CREATE INDEX approvals_old ON approvals (expires_at);
 ";
 
-/// What waits for one principal, at the most.
-const PENDING_MAX: i64 = 64;
-/// How many times in a minute a principal may have a person asked something new.
-const ASKED_IN_A_MINUTE_MAX: i64 = 30;
-const MINUTE: SignedDuration = SignedDuration::from_secs(60);
 /// How long after its end an approval is still shown.
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
 
@@ -289,214 +291,6 @@ impl SafetyStore {
             })
             .await
     }
-}
-
-fn claim(connection: &Connection, new: &NewApproval, now: Timestamp) -> Result<Claim, Error> {
-    for found in open(connection, &new.scope)? {
-        let found = found.at(now);
-        match found.state {
-            ApprovalState::Approved => {
-                if found.not_before.is_some_and(|until| now < until) {
-                    return Ok(Claim::Cooling(found));
-                }
-                set_state(connection, &found.id, ApprovalState::Spent)?;
-                audit::append(connection, &found.event("CONFIRMATION_GRANTED", Outcome::Confirmed), now)?;
-                return Ok(Claim::Granted(Approval { state: ApprovalState::Spent, ..found }));
-            }
-            ApprovalState::Pending => return Ok(Claim::Waiting(found)),
-            ApprovalState::Denied => return Ok(Claim::Denied(found)),
-            state => {
-                set_state(connection, &found.id, state)?;
-                audit::append(connection, &found.event("CONFIRMATION_EXPIRED", Outcome::Denied), now)?;
-            }
-        }
-    }
-    if let Some(retry_after_seconds) = too_many(connection, &new.scope.principal, now)? {
-        return Ok(Claim::TooMany { retry_after_seconds });
-    }
-    let asked = new.asked(now);
-    insert(connection, new, &asked)?;
-    audit::append(connection, &asked.event("CONFIRMATION_REQUIRED", Outcome::Pending), now)?;
-    Ok(Claim::Asked(asked))
-}
-
-fn too_many(connection: &Connection, principal: &str, now: Timestamp) -> Result<Option<u64>, Error> {
-    let pending: i64 = connection
-        .prepare_cached(
-            "SELECT count(*) FROM approvals WHERE principal = ?1 AND state = 'pending' AND expires_at > ?2",
-        )?
-        .query_row((principal, now.as_microsecond()), |row| row.get(0))?;
-    let since = now.saturating_sub(MINUTE).unwrap_or(now).as_microsecond();
-    let (asked, first): (i64, Option<i64>) = connection
-        .prepare_cached(
-            "SELECT count(*), min(asked_at) FROM approvals WHERE principal = ?1 AND asked_at > ?2",
-        )?
-        .query_row((principal, since), |row| Ok((row.get(0)?, row.get(1)?)))?;
-    if asked >= ASKED_IN_A_MINUTE_MAX {
-        let waited = first.map_or(0, |first| (first - since).max(0)) / 1_000_000;
-        return Ok(Some(u64::try_from(waited).unwrap_or_default() + 1));
-    }
-    Ok((pending >= PENDING_MAX).then_some(60))
-}
-
-pub(super) fn answer(
-    connection: &Connection,
-    id: &str,
-    approve: bool,
-    channel: &str,
-    by: &str,
-    now: Timestamp,
-) -> Result<Answered, Error> {
-    let Some(found) = find(connection, id)? else { return Ok(Answered::Missing) };
-    let found = found.at(now);
-    if found.state != ApprovalState::Pending {
-        return Ok(Answered::AlreadyAnswered(found));
-    }
-    let holds: i64 = connection
-        .prepare_cached("SELECT holds FROM approvals WHERE id = ?1")?
-        .query_row([id], |row| row.get(0))?;
-    let expires_at = now.saturating_add(SignedDuration::from_micros(holds)).unwrap_or(now);
-    let state = if approve { ApprovalState::Approved } else { ApprovalState::Denied };
-    connection
-        .prepare_cached(
-            "UPDATE approvals SET state = ?2, expires_at = ?3, answered_at = ?4, answered_by = ?5, channel = ?6
-             WHERE id = ?1 AND state = 'pending'",
-        )?
-        .execute((id, state.as_str(), expires_at.as_microsecond(), now.as_microsecond(), by, channel))?;
-    let answered = Approval {
-        state,
-        expires_at,
-        answered_at: Some(now),
-        answered_by: Some(by.to_owned()),
-        channel: Some(channel.to_owned()),
-        ..found
-    };
-    let (event, outcome) = match approve {
-        true => ("APPROVAL_GIVEN", Outcome::Success),
-        false => ("APPROVAL_REFUSED", Outcome::Denied),
-    };
-    audit::append(connection, &answered.event(event, outcome), now)?;
-    Ok(Answered::Done(answered))
-}
-
-/// Which approvals are taken back.
-enum Which<'a> {
-    Session(&'a str),
-    Id(&'a str),
-}
-
-fn revoke(connection: &Connection, which: Which<'_>, why: &str, now: Timestamp) -> Result<usize, Error> {
-    let (column, value) = match which {
-        Which::Session(id) => ("session_id", id),
-        Which::Id(id) => ("id", id),
-    };
-    let sql =
-        format!("SELECT {COLUMNS} FROM approvals WHERE {column} = ?1 AND state IN ('pending', 'approved')");
-    let found = all(connection.prepare_cached(&sql)?, [value], approval)?;
-    for approval in &found {
-        set_state(connection, &approval.id, ApprovalState::Revoked)?;
-        let event = approval.event("APPROVAL_REVOKED", Outcome::Denied);
-        let event = Event { reasons: vec![why.to_owned()], ..event };
-        audit::append(connection, &event, now)?;
-    }
-    Ok(found.len())
-}
-
-pub(super) fn set_state(connection: &Connection, id: &str, state: ApprovalState) -> Result<(), Error> {
-    connection
-        .prepare_cached("UPDATE approvals SET state = ?2 WHERE id = ?1")?
-        .execute((id, state.as_str()))?;
-    Ok(())
-}
-
-pub(super) const COLUMNS: &str = "id, kind, state, operation, adapter, session_id, principal, agent, danger, trust, reasons, \
-     message, params, asked_at, expires_at, not_before, answered_at, answered_by, channel";
-
-/// What is open for the very call, the latest first.
-fn open(connection: &Connection, scope: &Scope) -> Result<Vec<Approval>, Error> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM approvals
-         WHERE session_id = ?1 AND operation = ?2 AND params_hash = ?3 AND adapter = ?4 AND principal = ?5
-           AND state IN ('pending', 'approved', 'denied')
-         ORDER BY asked_at DESC, id DESC"
-    );
-    let Scope { operation, params_hash, adapter, session_id, principal } = scope;
-    all(connection.prepare_cached(&sql)?, (session_id, operation, params_hash, adapter, principal), approval)
-}
-
-pub(super) fn find(connection: &Connection, id: &str) -> Result<Option<Approval>, Error> {
-    let sql = format!("SELECT {COLUMNS} FROM approvals WHERE id = ?1");
-    Ok(connection.prepare_cached(&sql)?.query_row([id], approval).optional()?)
-}
-
-pub(super) fn insert(connection: &Connection, new: &NewApproval, asked: &Approval) -> Result<(), Error> {
-    connection
-        .prepare_cached(
-            "INSERT INTO approvals (id, kind, state, operation, params_hash, adapter, trust, session_id, principal, agent,
-                                    danger, reasons, message, params, asked_at, expires_at, holds, not_before)
-             VALUES (:id, :kind, :state, :operation, :params_hash, :adapter, :trust, :session_id, :principal, :agent,
-                     :danger, :reasons, :message, :params, :asked_at, :expires_at, :holds, :not_before)",
-        )?
-        .execute(named_params! {
-            ":id": asked.id,
-            ":kind": asked.kind.as_str(),
-            ":state": asked.state.as_str(),
-            ":operation": asked.operation,
-            ":params_hash": new.scope.params_hash,
-            ":adapter": asked.adapter,
-            ":trust": asked.trust.map(TrustLevel::as_str),
-            ":session_id": asked.session_id,
-            ":principal": asked.principal,
-            ":agent": asked.agent,
-            ":danger": asked.danger.number(),
-            ":reasons": to_json(Some(&asked.reasons))?,
-            ":message": asked.message,
-            ":params": to_json(Some(&asked.params))?,
-            ":asked_at": asked.asked_at.as_microsecond(),
-            ":expires_at": asked.expires_at.as_microsecond(),
-            ":holds": i64::try_from(new.holds.as_micros()).unwrap_or_default(),
-            ":not_before": asked.not_before.map(Timestamp::as_microsecond),
-        })?;
-    Ok(())
-}
-
-/// A word of the file as what it stands for.
-pub(super) fn word<T: std::str::FromStr<Err: std::error::Error + Send + Sync + 'static>>(
-    row: &Row<'_>,
-    column: usize,
-) -> rusqlite::Result<T> {
-    row.get_ref(column)?.as_str()?.parse().map_err(|cause| unreadable(column, cause))
-}
-
-pub(super) fn danger(row: &Row<'_>, column: usize) -> rusqlite::Result<DangerLevel> {
-    let number: i64 = row.get(column)?;
-    let level = usize::try_from(number).ok().and_then(|number| DangerLevel::ALL.get(number).copied());
-    level.ok_or(rusqlite::Error::IntegralValueOutOfRange(column, number))
-}
-
-pub(super) fn approval(row: &Row<'_>) -> rusqlite::Result<Approval> {
-    let trust: Option<String> = row.get(9)?;
-    Ok(Approval {
-        id: row.get(0)?,
-        kind: word(row, 1)?,
-        state: word(row, 2)?,
-        operation: row.get(3)?,
-        adapter: row.get(4)?,
-        session_id: row.get(5)?,
-        principal: row.get(6)?,
-        agent: row.get(7)?,
-        danger: danger(row, 8)?,
-        trust: trust.map(|_| word(row, 9)).transpose()?,
-        reasons: json(row, 10)?.unwrap_or_default(),
-        message: row.get(11)?,
-        params: json(row, 12)?.unwrap_or_default(),
-        asked_at: time(row, 13)?,
-        expires_at: time(row, 14)?,
-        not_before: time_if_any(row, 15)?,
-        answered_at: time_if_any(row, 16)?,
-        answered_by: row.get(17)?,
-        channel: row.get(18)?,
-    })
 }
 
 impl NewApproval {

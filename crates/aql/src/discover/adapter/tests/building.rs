@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::discover::tests::{faults, schema};
+use crate::discover::tests::{faults, schema, without_trust};
 
 fn operation<'a>(front: &'a Value, category: &str, name: &str) -> &'a Value {
     let operations =
@@ -37,7 +37,7 @@ fn parameters_are_keyed_by_name_and_keep_their_rules() {
         json!({"base_url": "mcp:sample", "transport": "native", "protocol": "custom", "serialization": "json"})
     );
     if let Some(schema) = schema("adapter-schema") {
-        assert_eq!(faults(&schema, &front), Vec::<String>::new());
+        assert_eq!(faults(&schema, &without_trust(&front)), Vec::<String>::new());
     }
 }
 

@@ -4,6 +4,7 @@ mod applying;
 mod building;
 mod published;
 mod reading;
+mod safety;
 
 use serde_json::{Value, json};
 
