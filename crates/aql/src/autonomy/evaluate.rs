@@ -108,7 +108,7 @@ impl Halt {
 }
 
 /// What the stages came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verdict {
     pub halt: Option<(Halt, String)>,
     pub factors: Vec<String>,
@@ -208,12 +208,6 @@ fn risk(settings: &Settings, scorer: &dyn Scorer, verdict: &mut Verdict, report:
             format!("The risk score {score} is above {}, the {tolerance} limit", tolerance.threshold());
         *verdict =
             std::mem::take(verdict).halted(Halt::Tolerance, reason, format!("risk tolerance {tolerance}"));
-    }
-}
-
-impl Default for Verdict {
-    fn default() -> Self {
-        Self { halt: None, factors: Vec::new(), steps_remaining: 0, tier: None }
     }
 }
 

@@ -46,13 +46,13 @@ fn no_code_is_in_anything_that_we_send_write_or_keep() {
     }
     let distinct: std::collections::HashSet<_> = codes.iter().collect();
     assert_eq!(distinct.len(), 50);
-    let holds = |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+    let kept = String::from_utf8_lossy(&kept);
     for code in &codes {
         let plain = code.replace('-', "");
         let hex: String = code.bytes().map(|byte| format!("{byte:02x}")).collect();
         for form in [code.clone(), plain.clone(), plain.to_lowercase(), code.to_lowercase(), hex] {
-            assert!(!holds(sent.as_bytes(), &form), "a code was sent: {form}");
-            assert!(!holds(&kept, &form), "a code was kept: {form}");
+            assert!(!sent.contains(&form), "a code was sent: {form}");
+            assert!(!kept.contains(&form), "a code was kept: {form}");
         }
     }
     assert!(operator.count("CHALLENGE_REVEALED") == 50 && operator.count("VERIFICATION_FAILED") > 10);
