@@ -230,6 +230,7 @@ fn object<'a>(schema: &'a Map<String, Value>, place: &Place<'a>, node: &mut Node
     {
         object.open = Openness::Open;
     }
+    object.sealed |= others == Some(&Value::Bool(false)) && object.open != Openness::Open;
     if let Some(Value::Object(values)) = others
         && !values.is_empty()
     {

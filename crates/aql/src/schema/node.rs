@@ -29,6 +29,8 @@ pub(crate) struct Object<'a> {
     pub(crate) fields: BTreeMap<&'a str, Said<'a>>,
     pub(crate) required: BTreeSet<&'a str>,
     pub(crate) open: Openness,
+    /// Whether the schema itself takes no other fields, which is more than not to name them.
+    pub(crate) sealed: bool,
     /// The places that it was read from.
     pub(crate) places: BTreeSet<usize>,
 }
@@ -233,6 +235,7 @@ impl Object<'_> {
         }
         self.required.extend(other.required);
         self.open = self.open.max(other.open);
+        self.sealed |= other.sealed;
         self.places.extend(other.places);
         self
     }
@@ -240,19 +243,20 @@ impl Object<'_> {
     fn or(mut self, other: Self, merged: &mut bool) -> Self {
         *merged |= self.places != other.places || self.required != other.required;
         // Where the other alternative takes any field, what this one says of its own is not all there is.
-        if other.open != Openness::Closed {
+        if !other.sealed {
             let others = self.fields.iter_mut().filter(|(name, _)| !other.fields.contains_key(*name));
             others.for_each(|(_, said)| *said = Said::Nothing);
         }
         for (name, said) in other.fields {
             let said = match self.fields.remove(name) {
                 Some(known) => known.or(said),
-                None if self.open == Openness::Closed => said,
+                None if self.sealed => said,
                 None => Said::Nothing,
             };
             self.fields.insert(name, said);
         }
         self.required.retain(|name| other.required.contains(name));
+        self.sealed &= other.sealed;
         self.open = match (self.open, other.open) {
             (mine, yours) if mine == yours => mine,
             (Openness::Open, _) | (_, Openness::Open) => Openness::Open,

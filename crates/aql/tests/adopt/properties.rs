@@ -73,3 +73,19 @@ proptest! {
         }
     }
 }
+
+/// An alternative that does not name a field takes it with any value, unless it says that there are no others.
+#[test]
+fn what_one_alternative_says_of_a_field_does_not_bind_the_other() {
+    for (sealed, taken) in [(None, true), (Some(false), false)] {
+        let mut other = json!({"properties": {"id": {"type": "integer"}}});
+        if let Some(others) = sealed {
+            other["additionalProperties"] = json!(others);
+        }
+        let first = json!({"properties": {"login": {"type": "string", "pattern": "^[a-z]*$"}}});
+        let schema = json!({"type": "object", "properties": {"who": {"anyOf": [first, other]}}});
+        let adopted = adopt_as("up", &listed(json!([tool("list_things", &schema)])), &mut Taken::default());
+        let arrived = sent(&registry(&adopted), &adopted.operations[0], json!({"who": {"login": "ABC"}}));
+        assert_eq!(arrived.is_ok(), taken, "{schema}: {arrived:?}");
+    }
+}
