@@ -3,6 +3,7 @@
 //! Times and ratios are printed, not asserted: machines differ and are shared. What must not grow is held by
 //! instruction counts, which `bench/instructions` compares with `bench/budget.tsv`.
 
+mod audit;
 mod captured;
 mod client;
 mod decide;
@@ -49,6 +50,8 @@ enum Command {
     Decide,
     /// One reported step of an agent
     Step,
+    /// One entry of the audit log, on disk
+    Audit,
     /// Introspection's answers with 500 operations
     Introspect,
     /// An echo over HTTP beside the same echo on bare rmcp
@@ -125,6 +128,7 @@ fn run(command: &Command, report: &mut Report) -> Result<()> {
             pipeline::measure(report)?;
             decide::measure(report)?;
             step::measure(report)?;
+            audit::measure(report)?;
             pipeline::measure_introspection(report)?;
             tokens::measure(report)?;
             query::measure(report, query::ENTITIES)?;
@@ -135,6 +139,7 @@ fn run(command: &Command, report: &mut Report) -> Result<()> {
         Command::Pipeline => pipeline::measure(report),
         Command::Decide => decide::measure(report),
         Command::Step => step::measure(report),
+        Command::Audit => audit::measure(report),
         Command::Introspect => pipeline::measure_introspection(report),
         Command::Http { rounds } => http::measure(report, *rounds),
         Command::Gateway(options) => gateway::measure(report, *options),

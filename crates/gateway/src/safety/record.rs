@@ -8,7 +8,7 @@ use aql::{
     operation::Operation,
     registry::Registry,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Safety;
 use crate::{session::Session, store};
@@ -84,6 +84,8 @@ pub(super) fn event(registry: &Registry, operation: &Operation, session: &Sessio
         adapter_trust: Some(operation.trust()),
         endpoint: Some(registry.family_name(operation).to_owned()),
         danger_level: Some(operation.danger().level),
+        detail: (!operation.danger().audit_context.is_empty())
+            .then(|| json!({"audit_context": operation.danger().audit_context})),
         ..Event::new(event)
     }
 }
