@@ -21,7 +21,7 @@ fn no_code_is_in_anything_that_we_send_write_or_keep() {
         sent += &told.to_string();
         let kind = if number % 5 < 4 { "danger_zone" } else { "autonomy_pause" };
         let all = told["notifications"].as_array().unwrap();
-        let own = all.iter().filter(|one| one["type"] == kind).next_back().unwrap();
+        let own = all.iter().rfind(|one| one["type"] == kind).unwrap();
         let challenge = own["metadata"]["verificationId"].as_str().unwrap().to_owned();
         let given = operator.reveal(&challenge);
         let answer = match number % 5 {

@@ -126,10 +126,8 @@ async fn a_block_is_told_to_everybody_who_executes() {
         for _ in 0..2 {
             let told = process.step(agent, "list files").await;
             assert_eq!(told["continue"], true, "others go on");
-            assert_eq!(
-                told_of(&told, "danger_zone").iter().map(|one| verification_id(one)).collect::<Vec<_>>(),
-                [id.clone()]
-            );
+            let zones = told_of(&told, "danger_zone");
+            assert_eq!((zones.len(), verification_id(zones[0])), (1, id.clone()));
         }
     }
     assert_eq!(told_of(&process.step("a4", "list files").await, "danger_zone").len(), 0, "it came later");
