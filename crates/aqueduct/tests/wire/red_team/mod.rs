@@ -4,6 +4,7 @@
 
 mod consent;
 mod places;
+mod stopped;
 
 use serde_json::{Value, json};
 
@@ -30,4 +31,10 @@ fn operations(client: &mut Client) -> Vec<(String, String)> {
     let addressed =
         |operation: &Value| (text(operation, "name"), format!("mcp_aql_{}", text(operation, "endpoint")));
     operations.iter().map(addressed).collect()
+}
+
+/// The audit log as its reader sees it.
+fn audit_text(directory: &std::path::Path) -> String {
+    String::from_utf8_lossy(&crate::confirmation::operator(directory, &["audit", "--json"]).stdout)
+        .into_owned()
 }
