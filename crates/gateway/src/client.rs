@@ -4,7 +4,7 @@ use std::{pin::Pin, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
-use crate::progress::Progress;
+use crate::{pipeline::Gateway, progress::Progress};
 
 /// What a server may ask a client for, and the capability that offers it.
 const REQUESTS: [(&str, &str); 3] =
@@ -110,11 +110,48 @@ impl Client {
         }
     }
 
+    /// The same for a server behind us, which is not to be handed what is ours.
+    pub(crate) fn guarded(self, gateway: &Arc<Gateway>) -> Self {
+        match self {
+            Self::Live(client) if !client.capabilities().is_empty() => {
+                Self::Live(Arc::new(Guarded { client, gateway: Arc::clone(gateway) }))
+            }
+            other => other,
+        }
+    }
+
     /// A client that is asked by its call's answer, if it can be asked anything.
     #[must_use]
     pub fn recalls(declared: &Value) -> Self {
         let capabilities = Capabilities::of(declared);
         if capabilities.is_empty() { Self::Nobody } else { Self::Recalls(Arc::new(capabilities)) }
+    }
+}
+
+/// A client whose answers are for another server, so that they may lead there no more than its calls.
+struct Guarded {
+    client: Arc<dyn Answers>,
+    gateway: Arc<Gateway>,
+}
+
+impl Answers for Guarded {
+    fn capabilities(&self) -> &Capabilities {
+        self.client.capabilities()
+    }
+
+    fn ask(&self, method: &str, params: Option<Value>) -> Answering {
+        let (asked, gateway) = (self.client.ask(method, params), Arc::clone(&self.gateway));
+        Box::pin(async move {
+            let answer = asked.await?;
+            match answer.as_object().map(|answer| gateway.guard().check_request(answer)) {
+                Some(Err(place)) => Err(place.to_string()),
+                _ => Ok(answer),
+            }
+        })
+    }
+
+    fn tell(&self, method: &str, params: Option<Value>) {
+        self.client.tell(method, params);
     }
 }
 

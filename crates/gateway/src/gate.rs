@@ -33,6 +33,8 @@ pub struct Permitted {
     request: ValidRequest,
     /// What a person agreed to, where one was asked.
     confirmed: Option<Box<Scope>>,
+    /// Whether what its caller says to questions may be handed on: nobody saw it who agreed to the call alone.
+    goes_on: bool,
 }
 
 impl Permitted {
@@ -77,6 +79,11 @@ impl Permitted {
     pub(crate) fn take_confirmed(&mut self) -> Option<Box<Scope>> {
         self.confirmed.take()
     }
+
+    /// Whether answers to questions belong to this call.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.goes_on
+    }
 }
 
 /// What comes of a call at the gate.
@@ -120,7 +127,7 @@ impl Gate<'_> {
         match decision {
             Decision::Allow => {
                 self.note(&request).await?;
-                Ok(Passed::Permitted(Permitted { request, confirmed: None }))
+                Ok(Passed::Permitted(Permitted { request, confirmed: None, goes_on: true }))
             }
             Decision::Confirm(reasons) => {
                 let Some(safety) = self.safety else {
@@ -132,7 +139,8 @@ impl Gate<'_> {
                 let asking =
                     Asking { session: self.session, caller: self.caller, may_wait: self.may_wait, agent };
                 match safety.confirm(&mut request, reasons, &asking).await? {
-                    Confirmed::Yes(scope) => self.confirmed(request, scope).await,
+                    Confirmed::Yes(scope) => self.confirmed(request, scope, false).await,
+                    Confirmed::Resumed(scope) => self.confirmed(request, scope, true).await,
                     Confirmed::Ask(questions) => Ok(Passed::Asks(questions)),
                 }
             }
@@ -158,14 +166,18 @@ impl Gate<'_> {
         Ok((decision, self.agent(request, supervised.as_ref())))
     }
 
-    /// Lets a call through that a person agreed to, unless its caller was stopped while they thought about it.
-    async fn confirmed(&self, request: ValidRequest, scope: Scope) -> Result<Passed, Error> {
+    /// Lets a call through that a person agreed to, unless its caller was stopped, or a path of it
+    /// was led elsewhere, while they thought about it.
+    async fn confirmed(&self, request: ValidRequest, scope: Scope, goes_on: bool) -> Result<Passed, Error> {
+        if let Err(place) = self.guard.check(request.operation(), request.params()) {
+            return Err(self.kept_away(&request, &place).await);
+        }
         if let (Decision::Deny(reason), _) = self.decide(&request)? {
             let (registry, params) = (request.registry(), Some(request.params()));
             return Err(self.denied(registry, request.operation(), params, &reason).await);
         }
         self.observe(request.operation()).await?;
-        Ok(Passed::Permitted(Permitted { request, confirmed: Some(Box::new(scope)) }))
+        Ok(Passed::Permitted(Permitted { request, confirmed: Some(Box::new(scope)), goes_on }))
     }
 
     /// Writes down what has to be of a call that needs nobody.

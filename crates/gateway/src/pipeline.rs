@@ -350,9 +350,20 @@ impl Flow<'_> {
             None => {
                 let (gateway, session) = (Arc::clone(self.gateway), Arc::clone(self.session));
                 let Caller { progress, client, resumed } = self.caller.clone();
-                // An answer to a question of ours is none to the operation's.
+                // An answer to a question of ours is none to the operation's, and one to a question that this call was never
+                // asked is nobody's.
                 let state = resumed.as_ref().and_then(|resumed| resumed.state.as_deref());
-                let resumed = if state.is_some_and(safety::is_ours) { None } else { resumed };
+                let resumed =
+                    resumed.clone().filter(|_| permitted.goes_on() && !state.is_some_and(safety::is_ours));
+                let client = match operation.server() {
+                    Some(_) => client.guarded(self.gateway),
+                    None => client,
+                };
+                if let (Some(_), Some(resumed)) = (operation.server(), &resumed) {
+                    let name = operation.name().as_str();
+                    let kept = self.gateway.guard.check_request(&resumed.responses);
+                    kept.map_err(|place| place.error(name))?;
+                }
                 let confirmed = permitted.take_confirmed();
                 let (query, may_wait) = (shaping.query(), self.part_of != PartOf::Execution);
                 let context = Context { gateway, session, now, progress, client, resumed, query, may_wait };

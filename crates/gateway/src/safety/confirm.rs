@@ -33,6 +33,8 @@ const LOOKED_EVERY: Duration = Duration::from_millis(300);
 pub(crate) enum Confirmed {
     /// The call may run. It is spent already.
     Yes(Scope),
+    /// It was confirmed before, and comes back with answers to the questions of whoever does the work.
+    Resumed(Scope),
     /// The client's user is asked by the call's answer.
     Ask(Box<Questions>),
 }
@@ -66,7 +68,8 @@ impl Safety {
         };
         let state = asking.caller.resumed.as_ref().and_then(|resumed| resumed.state.as_deref());
         if state.is_some_and(|state| self.resumes(&scope, state)) {
-            return Ok(Confirmed::Yes(scope));
+            self.resumed(request, asking).await?;
+            return Ok(Confirmed::Resumed(scope));
         }
         self.watch(asking.session);
         match (self.settings.confirmation, presented) {

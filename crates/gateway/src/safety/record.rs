@@ -6,11 +6,11 @@ use aql::{
     danger::DangerLevel,
     error::{Code, Error},
     operation::Operation,
-    registry::Registry,
+    registry::{Registry, ValidRequest},
 };
 use serde_json::{Map, Value, json};
 
-use super::Safety;
+use super::{Asking, Safety};
 use crate::{session::Session, store};
 
 /// Everything that can do this much harm is written down, whatever was decided.
@@ -55,6 +55,19 @@ impl Safety {
         if let Err(error) = self.store.audit(event, (self.clock)()).await {
             tracing::error!(%error, "a denial could not be written to the audit log");
         }
+    }
+
+    /// Notes with what a confirmed call goes on.
+    pub(super) async fn resumed(&self, request: &ValidRequest, asking: &Asking<'_>) -> Result<(), Error> {
+        let operation = request.operation();
+        let responses = asking.caller.resumed.as_ref().map(|resumed| resumed.responses.clone());
+        let event = Event {
+            outcome: Some(Outcome::Confirmed),
+            params: Some(confirm::shown(operation, request.params())),
+            detail: Some(json!({"responses": confirm::shown(operation, &responses.unwrap_or_default())})),
+            ..event(request.registry(), operation, asking.session, "OPERATION_RESUMED")
+        };
+        self.note(event, operation).await
     }
 
     async fn note(&self, event: Event, operation: &Operation) -> Result<(), Error> {
