@@ -142,22 +142,24 @@ impl Ready {
             {
                 return true;
             }
-            let inner = |inner: &Value| match inner {
-                Value::Array(all) => all.iter().any(|one| self.fits(one, any)),
-                other => self.fits(other, any),
-            };
+            let inner = |inner: &Value| self.fits(inner, any);
             return if any {
                 object.values().any(inner)
             } else {
                 !object.is_empty() && object.values().all(inner)
             };
         }
+        if let Value::Array(all) = value {
+            return all.iter().any(|one| self.fits(one, any));
+        }
         match self {
             Self::OneOf(wanted) => wanted.iter().any(|wanted| same(wanted, value)),
             Self::Pattern(pattern) => with_text(value, |text| pattern.matches(text)),
             Self::Regex(regex) => with_text(value, |text| regex.is_match(text)),
-            Self::Greater(bound) => number(value).is_some_and(|number| number > *bound),
-            Self::Less(bound) => number(value).is_some_and(|number| number < *bound),
+            Self::Greater(bound) => {
+                number(value).map_or(any && is_odd_number(value), |number| number > *bound)
+            }
+            Self::Less(bound) => number(value).map_or(any && is_odd_number(value), |number| number < *bound),
             Self::Present(wanted) => *wanted,
         }
     }
@@ -191,6 +193,13 @@ fn number(value: &Value) -> Option<f64> {
         Value::String(text) => text.trim().parse().ok().filter(|number: &f64| number.is_finite()),
         _ => None,
     }
+}
+
+/// Whether a text may be a number to whoever reads it next, written in a way that is none here, as `1_000` or `0x100`.
+fn is_odd_number(value: &Value) -> bool {
+    let Value::String(text) = value else { return false };
+    text.chars().any(char::is_numeric)
+        || text.trim().trim_start_matches(['+', '-']).to_lowercase().starts_with("inf")
 }
 
 #[cfg(test)]
@@ -245,10 +254,16 @@ mod tests {
             json!({"branch": [["dev"], ["main"]]}),
             json!({"branch": "dev", "input": {"branch": "main"}}),
             json!({"branch": {"name": "main", "kind": "x"}}),
+            json!({"branch": {"x": [["main"], "dev"], "y": 1}}),
         ];
         for params in hidden {
             assert!(holds("branch", pattern("main"), params.clone(), true), "{params}");
             assert!(!holds("branch", pattern("main"), params.clone(), false), "{params}");
+        }
+        for odd in ["1_000", "Infinity", "\u{ff11}\u{ff10}\u{ff11}", "0x100"] {
+            let (test, params) = (Test::Greater(Number::from(10)), json!({"count": odd}));
+            assert!(holds("count", test.clone(), params.clone(), true), "{odd} may be more");
+            assert!(!holds("count", test, params, false), "{odd} need not be");
         }
         assert!(holds("a.b", pattern("x"), json!({"a": [{"c": 1}, {"b": "x"}]}), true));
         assert!(holds("branch", pattern("main"), json!({"input": {"branch": "main"}}), true));
