@@ -8,6 +8,12 @@ use std::{
 };
 
 use miette::{LabeledSpan, MietteDiagnostic, NamedSource, Report};
+use tracing_subscriber::{
+    Layer,
+    filter::{LevelFilter, filter_fn},
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
 
 const FINDINGS: u8 = 1;
 const CONFIGURATION: u8 = 3;
@@ -113,11 +119,14 @@ fn log_from(default: &str) -> Log {
     let writer = stderr.clone();
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new(default));
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    // At its more talkative levels the MCP library writes down whole messages, and a code that a person gave their agent
+    // would be among them.
+    let quiet = filter_fn(|told| !(told.target().starts_with("rmcp") && *told.level() > LevelFilter::INFO));
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(move || writer.clone())
         .with_ansi(std::io::stderr().is_terminal())
-        .try_init();
+        .with_filter(quiet);
+    let _ = tracing_subscriber::registry().with(lines).with(filter).try_init();
     Log(stderr)
 }
 

@@ -237,7 +237,7 @@ impl Safety {
 
     /// Tells everybody who can answer that there is something to answer.
     fn offer(&self, approval: &Approval) {
-        tracing::info!(
+        tracing::warn!(
             approval_id = approval.id,
             operation = approval.operation,
             "a call waits for approval; 'aqueduct operator pending' shows it"

@@ -179,8 +179,8 @@ fn a_flood_of_questions_ends_in_a_limit() {
         let id = format!("00000000-0000-4000-8000-{number:012}");
         limited += usize::from(delete(&mut client, &id)["error"]["code"] == "RATE_LIMIT_EXCEEDED");
     }
-    assert_eq!(limited, 30);
-    assert_eq!(pending(directory.path()).as_array().unwrap().len(), 30);
+    assert_eq!(limited, 44);
+    assert_eq!(pending(directory.path()).as_array().unwrap().len(), 16);
 }
 
 /// A client that answers every question itself gets nothing by it, unless the operator chose that.

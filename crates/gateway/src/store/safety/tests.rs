@@ -186,20 +186,29 @@ async fn revoked_tokens_are_unknown_and_their_end_is_written_down() {
     assert!(entries.iter().all(|entry| !entry.text.contains("\"conf_")), "no token is written down");
 }
 
-/// LREQ-TOKEN-17: nobody can bury a person under questions.
+/// LREQ-TOKEN-17: nobody can bury a person under questions, or take the places of other sessions alone.
 #[tokio::test]
-async fn questions_are_limited_for_each_principal() {
+async fn questions_are_limited_for_each_session_and_principal() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
-    let mut refused = 0;
-    for number in 0..40 {
-        let asks = question(&format!("q{number}"), scope("s", &format!("op_{number}")));
-        if let Claim::TooMany { retry_after_seconds } = store.claim(asks, at(number)).await.unwrap() {
-            assert!((1..=60).contains(&retry_after_seconds), "{retry_after_seconds}");
-            refused += 1;
+    let mut asked = Vec::new();
+    for session in 0..6 {
+        let mut taken = 0;
+        for number in 0..20 {
+            let asks = question(
+                &format!("q{session}-{number}"),
+                scope(&format!("s{session}"), &format!("op_{number}")),
+            );
+            match store.claim(asks, at(session)).await.unwrap() {
+                Claim::TooMany { retry_after_seconds } => {
+                    assert!((1..=60).contains(&retry_after_seconds), "{retry_after_seconds}");
+                }
+                _ => taken += 1,
+            }
         }
+        asked.push(taken);
     }
-    assert_eq!(refused, 10);
+    assert_eq!(asked, [16, 16, 16, 12, 0, 0]);
     let mut other = question("theirs", scope("t", "op_1"));
     other.scope.principal = "somebody".to_owned();
     assert!(matches!(store.claim(other, at(40)).await.unwrap(), Claim::Asked(_)), "others are not affected");

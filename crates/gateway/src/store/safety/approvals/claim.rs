@@ -1,6 +1,7 @@
 //! What becomes of a call that needs a person, of an answer, and of what is taken back. Each within a transaction.
 
 use aql::audit::{Event, Outcome};
+use aql::confirm::Scope;
 use jiff::{SignedDuration, Timestamp};
 use rusqlite::Connection;
 
@@ -12,8 +13,10 @@ use crate::store::safety::audit;
 
 /// What waits for one principal, at the most.
 const PENDING_MAX: i64 = 64;
+/// The same for one of its sessions, so that one alone does not take the others' places.
+const PENDING_IN_A_SESSION_MAX: i64 = 16;
 /// How many times in a minute a principal may have a person asked something new.
-const ASKED_IN_A_MINUTE_MAX: i64 = 30;
+const ASKED_IN_A_MINUTE_MAX: i64 = 60;
 const MINUTE: SignedDuration = SignedDuration::from_secs(60);
 
 pub(super) fn claim(connection: &Connection, new: &NewApproval, now: Timestamp) -> Result<Claim, Error> {
@@ -36,7 +39,7 @@ pub(super) fn claim(connection: &Connection, new: &NewApproval, now: Timestamp) 
             }
         }
     }
-    if let Some(retry_after_seconds) = too_many(connection, &new.scope.principal, now)? {
+    if let Some(retry_after_seconds) = too_many(connection, &new.scope, now)? {
         return Ok(Claim::TooMany { retry_after_seconds });
     }
     let asked = new.asked(now);
@@ -45,23 +48,26 @@ pub(super) fn claim(connection: &Connection, new: &NewApproval, now: Timestamp) 
     Ok(Claim::Asked(asked))
 }
 
-fn too_many(connection: &Connection, principal: &str, now: Timestamp) -> Result<Option<u64>, Error> {
-    let pending: i64 = connection
+fn too_many(connection: &Connection, scope: &Scope, now: Timestamp) -> Result<Option<u64>, Error> {
+    let (pending, of_session): (i64, i64) = connection
         .prepare_cached(
-            "SELECT count(*) FROM approvals WHERE principal = ?1 AND state = 'pending' AND expires_at > ?2",
+            "SELECT count(*), count(*) FILTER (WHERE session_id = ?3) FROM approvals
+             WHERE principal = ?1 AND state = 'pending' AND expires_at > ?2",
         )?
-        .query_row((principal, now.as_microsecond()), |row| row.get(0))?;
+        .query_row((&scope.principal, now.as_microsecond(), &scope.session_id), |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
     let since = now.saturating_sub(MINUTE).unwrap_or(now).as_microsecond();
     let (asked, first): (i64, Option<i64>) = connection
         .prepare_cached(
             "SELECT count(*), min(asked_at) FROM approvals WHERE principal = ?1 AND asked_at > ?2",
         )?
-        .query_row((principal, since), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        .query_row((&scope.principal, since), |row| Ok((row.get(0)?, row.get(1)?)))?;
     if asked >= ASKED_IN_A_MINUTE_MAX {
         let waited = first.map_or(0, |first| (first - since).max(0)) / 1_000_000;
         return Ok(Some(u64::try_from(waited).unwrap_or_default() + 1));
     }
-    Ok((pending >= PENDING_MAX).then_some(60))
+    Ok((pending >= PENDING_MAX || of_session >= PENDING_IN_A_SESSION_MAX).then_some(60))
 }
 
 pub(in crate::store::safety) fn answer(
