@@ -110,7 +110,7 @@ impl Gate<'_> {
     /// are looked at: they are not told either.
     pub(crate) async fn admit(&self, routed: &Routed) -> Result<(), Error> {
         if let Some(reason) = routed.standing().denied() {
-            return Err(self.denied(routed.registry(), routed.operation(), None, reason).await);
+            return Err(Box::pin(self.denied(routed.registry(), routed.operation(), None, reason)).await);
         }
         match routed.registry().calls_per_minute() {
             Some(per_minute) => self.rates.admit(self.session.principal(), per_minute, (self.clock)()),
@@ -119,16 +119,31 @@ impl Gate<'_> {
     }
 
     /// Decides whether a call runs, and waits for the person who has to say so.
-    pub(crate) async fn pass(&self, mut request: ValidRequest) -> Result<Passed, Error> {
+    ///
+    /// What seldom happens is boxed: a call is moved between threads, and would carry the room for all of it.
+    pub(crate) async fn pass(&self, request: ValidRequest) -> Result<Passed, Error> {
         if let Err(place) = self.guard.check(request.operation(), request.params()) {
-            return Err(self.kept_away(&request, &place).await);
+            return Err(Box::pin(self.kept_away(&request, &place)).await);
         }
         let (decision, agent) = self.decide(&request)?;
+        if decision != Decision::Allow {
+            return Box::pin(self.held(request, decision, agent)).await;
+        }
+        if self.is_noted(&request) {
+            Box::pin(self.note(&request)).await?;
+        }
+        Ok(Passed::Permitted(Permitted { request, confirmed: None, goes_on: true }))
+    }
+
+    /// A call that does not simply run.
+    async fn held(
+        &self,
+        mut request: ValidRequest,
+        decision: Decision,
+        agent: Option<String>,
+    ) -> Result<Passed, Error> {
         match decision {
-            Decision::Allow => {
-                self.note(&request).await?;
-                Ok(Passed::Permitted(Permitted { request, confirmed: None, goes_on: true }))
-            }
+            Decision::Allow => Ok(Passed::Permitted(Permitted { request, confirmed: None, goes_on: true })),
             Decision::Confirm(reasons) => {
                 let Some(safety) = self.safety else {
                     return Err(Error::permission_denied(
@@ -178,6 +193,12 @@ impl Gate<'_> {
         }
         self.observe(request.operation()).await?;
         Ok(Passed::Permitted(Permitted { request, confirmed: Some(Box::new(scope)), goes_on }))
+    }
+
+    /// Whether something may have to be written down of a call that needs nobody.
+    fn is_noted(&self, request: &ValidRequest) -> bool {
+        let operation = request.operation();
+        self.safety.is_some_and(|safety| safety.safety_loop().is_some() || Safety::is_recorded(operation))
     }
 
     /// Writes down what has to be of a call that needs nobody.

@@ -305,7 +305,7 @@ impl Flow<'_> {
             Passed::Asks(questions) => return Ok(Answer::asks(questions.requests, questions.state)),
         };
         if permitted.operation().name().as_str() == INTROSPECT {
-            let answer = match self.quota_status(&permitted).await {
+            let answer = match Box::pin(self.quota_status(&permitted)).await {
                 Some(answer) => answer?,
                 None => introspect::answer(permitted.registry(), permitted.params(), self.session.id())?,
             };
@@ -314,7 +314,19 @@ impl Flow<'_> {
                 None => Ok(answer),
             };
         }
-        let Some(limits) = &self.gateway.limits else { return self.work(permitted, Vec::new()).await };
+        match &self.gateway.limits {
+            None => self.work(permitted, Vec::new()).await,
+            Some(limits) => Box::pin(self.counted(permitted, limits, token)).await,
+        }
+    }
+
+    /// A call that is counted.
+    async fn counted(
+        &self,
+        permitted: Permitted,
+        limits: &Limits,
+        token: Option<Value>,
+    ) -> Result<Answer, Error> {
         let now = (self.gateway.clock)();
         let mut passage = limits.admit(&permitted, self.session, token, now).await?;
         let answer = self.work(permitted, std::mem::take(&mut passage.warnings)).await?;

@@ -17,6 +17,11 @@ use crate::{session::Session, store};
 const RECORDED: DangerLevel = DangerLevel::Destructive;
 
 impl Safety {
+    /// Whether every decision about an operation is written down.
+    pub(crate) fn is_recorded(operation: &Operation) -> bool {
+        operation.danger().level >= RECORDED
+    }
+
     /// Notes that a call is allowed, if it is one that has to be noted. Without the note it does not run.
     pub(crate) async fn allowed(
         &self,
@@ -25,7 +30,7 @@ impl Safety {
         params: &Map<String, Value>,
         session: &Session,
     ) -> Result<(), Error> {
-        if operation.danger().level < RECORDED {
+        if !Self::is_recorded(operation) {
             return Ok(());
         }
         let event = Event {
