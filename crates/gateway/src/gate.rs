@@ -23,7 +23,7 @@ use crate::{
     guard::{Guard, OwnPlace},
     pipeline::Clock,
     rates::Rates,
-    safety::{Asking, Confirmed, Safety, undecided},
+    safety::{Asking, Confirmed, DENIED, Safety, undecided},
     session::Session,
 };
 
@@ -109,11 +109,14 @@ impl Gate<'_> {
     /// Turns a call away whose caller has no right to the operation or has made too many calls, before its parameters
     /// are looked at: they are not told either.
     pub(crate) async fn admit(&self, routed: &Routed) -> Result<(), Error> {
-        if let Some(reason) = routed.standing().denied() {
-            return Err(Box::pin(self.denied(routed.registry(), routed.operation(), None, reason)).await);
+        // First, because a denial is written down: nobody may fill the log faster than they may call.
+        if let Some(per_minute) = routed.registry().calls_per_minute() {
+            self.rates.admit(self.session.principal(), per_minute, (self.clock)())?;
         }
-        match routed.registry().calls_per_minute() {
-            Some(per_minute) => self.rates.admit(self.session.principal(), per_minute, (self.clock)()),
+        match routed.standing().denied() {
+            Some(reason) => {
+                Err(Box::pin(self.denied(routed.registry(), routed.operation(), None, reason)).await)
+            }
             None => Ok(()),
         }
     }
@@ -276,9 +279,6 @@ pub(crate) fn may_start(registry: &Registry, operation: &str, session: &Session)
         }
     }
 }
-
-/// What the audit log calls a call that was denied.
-const DENIED: &str = "OPERATION_DENIED";
 
 fn told(event: &str, operation: &str, reason: &dyn std::fmt::Display, session: &Session) {
     tracing::info!(

@@ -2,59 +2,105 @@
 
 use serde_json::{Map, Value};
 
-use crate::{adopt::is_secret_name, operation::Operation};
+use super::secrets;
+use crate::operation::Operation;
 
 /// What stands where something secret stood.
 const HIDDEN: &str = "[redacted]";
 /// A text beyond this is cut, and says so: whoever decides must know that there is more.
 const TEXT_BYTES_MAX: usize = 8 * 1024;
-/// Everything together beyond this is cut as well.
-const BYTES_MAX: usize = 64 * 1024;
+/// A name beyond this is cut as well.
+const NAME_BYTES_MAX: usize = 256;
+/// About what everything together may take, where a person decides by it.
+pub const SHOWN_BYTES_MAX: usize = 64 * 1024;
 
-/// The parameters without what is declared sensitive, what is called like a secret, and the tail of what is very long.
+/// The parameters without what is declared sensitive, what is called or looks like a secret, and what goes beyond about
+/// so many bytes.
 #[must_use]
-pub fn shown(operation: &Operation, params: &Map<String, Value>) -> Value {
-    let mut room = BYTES_MAX;
-    let shown = params.iter().map(|(name, value)| {
-        let declared = operation.params().iter().any(|param| param.name() == name && param.is_sensitive());
-        (name.clone(), member(name, value, declared, &mut room))
-    });
-    Value::Object(shown.collect())
+pub fn shown(operation: &Operation, params: &Map<String, Value>, bytes_max: usize) -> Value {
+    let declared = |name: &str| operation.params().iter().any(|p| p.name() == name && p.is_sensitive());
+    members(params, &declared, &mut { bytes_max })
 }
 
-fn member(name: &str, value: &Value, sensitive: bool, room: &mut usize) -> Value {
-    *room = room.saturating_sub(name.len() + 8);
-    if sensitive || (is_secret_name(name) && !matches!(value, Value::Bool(_) | Value::Null)) {
-        return HIDDEN.into();
+/// The same for a request that is no operation's.
+#[must_use]
+pub fn shown_request(params: &Map<String, Value>, bytes_max: usize) -> Value {
+    members(params, &|_| false, &mut { bytes_max })
+}
+
+fn members(object: &Map<String, Value>, is_sensitive: &dyn Fn(&str) -> bool, room: &mut usize) -> Value {
+    let is_pair = secrets::is_secret_pair(object);
+    let mut shown = Map::new();
+    for (place, (name, value)) in object.iter().enumerate() {
+        if *room == 0 {
+            shown.insert(format!("[{} more]", object.len() - place), "[not shown]".into());
+            break;
+        }
+        let key = cut(&secrets::text("", name), NAME_BYTES_MAX);
+        *room = room.saturating_sub(key.len() + 8);
+        let in_pair = is_pair && name.eq_ignore_ascii_case("value");
+        let secret = in_pair || secrets::is_secret_key(name);
+        let hidden = is_sensitive(name) || (secret && !matches!(value, Value::Bool(_) | Value::Null));
+        shown.insert(key, if hidden { HIDDEN.into() } else { one(name, value, room) });
     }
-    cut(value, room)
+    Value::Object(shown)
 }
 
-fn cut(value: &Value, room: &mut usize) -> Value {
+fn one(name: &str, value: &Value, room: &mut usize) -> Value {
     if *room == 0 {
         return "[more is not shown]".into();
     }
     match value {
         Value::String(text) => {
+            let clean = clean(name, text);
             let most = TEXT_BYTES_MAX.min(*room);
-            *room = room.saturating_sub(text.len() + 4);
-            if text.len() <= most {
-                return value.clone();
-            }
-            let end = text.floor_char_boundary(most);
-            let kept = text.get(..end).unwrap_or_default();
-            format!("{kept} [{} more bytes are not shown]", text.len() - end).into()
+            *room = room.saturating_sub(clean.len() + 4);
+            cut(&clean, most).into()
         }
-        Value::Array(items) => Value::Array(items.iter().map(|item| cut(item, room)).collect()),
-        Value::Object(members) => {
-            let shown = members.iter().map(|(name, value)| (name.clone(), member(name, value, false, room)));
-            Value::Object(shown.collect())
+        Value::Array(items) => {
+            let mut shown = Vec::new();
+            let mut hides = false;
+            for (place, item) in items.iter().enumerate() {
+                if *room == 0 {
+                    shown.push(format!("[{} more are not shown]", items.len() - place).into());
+                    break;
+                }
+                let hidden =
+                    std::mem::take(&mut hides) && item.as_str().is_some_and(|item| !item.starts_with('-'));
+                hides = item.as_str().is_some_and(secrets::announces);
+                shown.push(if hidden { HIDDEN.into() } else { one(name, item, room) });
+            }
+            *room = room.saturating_sub(2);
+            Value::Array(shown)
+        }
+        Value::Object(object) => {
+            *room = room.saturating_sub(2);
+            members(object, &|_| false, room)
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {
             *room = room.saturating_sub(8);
             value.clone()
         }
     }
+}
+
+/// A text without secrets. Where it is JSON itself, names in it count as well.
+fn clean(name: &str, text: &str) -> String {
+    let inner =
+        text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str::<Value>(text).ok()).flatten();
+    if let Some(inner) = inner {
+        let shown = one(name, &inner, &mut { usize::MAX });
+        return if shown == inner { text.to_owned() } else { shown.to_string() };
+    }
+    secrets::text(name, text)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(most);
+    format!("{} [{} more bytes are not shown]", text.get(..end).unwrap_or_default(), text.len() - end)
 }
 
 #[cfg(test)]
@@ -78,13 +124,95 @@ mod tests {
         let operation = registry.get(registry.id("delete_item").unwrap()).unwrap();
         let long = "x".repeat(10_000);
         let params = json!({"pin": "1234", "options": {"api_key": "abc", "list": [long, 1], "force": true}});
-        let shown = shown(operation, params.as_object().unwrap());
+        let shown = shown(operation, params.as_object().unwrap(), SHOWN_BYTES_MAX);
         assert_eq!(shown["pin"], "[redacted]");
         assert_eq!(shown["options"]["api_key"], "[redacted]");
         assert_eq!(shown["options"]["force"], true);
         let text = shown["options"]["list"][0].as_str().unwrap();
         assert!(text.ends_with("[1808 more bytes are not shown]"), "{text}");
         let huge = json!({"options": {"list": vec!["y".repeat(8_000); 20]}});
-        assert!(super::shown(operation, huge.as_object().unwrap()).to_string().len() < 80_000);
+        assert!(
+            super::shown(operation, huge.as_object().unwrap(), SHOWN_BYTES_MAX).to_string().len() < 80_000
+        );
+    }
+
+    fn of(params: &Value) -> Value {
+        shown_request(params.as_object().unwrap(), SHOWN_BYTES_MAX)
+    }
+
+    /// LREQ-DANGER-15
+    #[test]
+    fn secrets_are_known_by_their_look_and_place_as_well() {
+        let secret = "hunter2-S3cr3t";
+        for params in [
+            json!({"note": "ghp_0123456789abcdef"}),
+            json!({"note": "use sk-live0123456789 please"}),
+            json!({"id": "ghp_0123456789abcdef"}),
+            json!({"text": "a8Fk29dLq0Zx7Tn3Vb5M"}),
+            json!({"url": format!("https://me:{secret}@host/x")}),
+            json!({"url": format!("postgres://me:{secret}@db:5432/x")}),
+            json!({"url": format!("https://host/x?token={secret}&page=2")}),
+            json!({"url": format!("https://host/x#access_token={secret}")}),
+            json!({"command": format!("curl --url=https://me:{secret}@host/x -v")}),
+            json!({"command": format!("DB_PASSWORD={secret} ./run")}),
+            json!({"command": format!("export API_KEY='{secret}'; ./run")}),
+            json!({"command": format!("tool --password {secret} --force")}),
+            json!({"command": format!("curl -H 'Authorization: Bearer {secret}' https://host/")}),
+            json!({"command": format!("curl -H 'Cookie: a=1; session={secret}'")}),
+            json!({"args": ["--api-key", secret, "run"]}),
+            json!({"args": [format!("--token={secret}")]}),
+            json!({"env": [{"name": "GITHUB_TOKEN", "value": secret}]}),
+            json!({"headers": [{"key": "Authorization", "value": secret}]}),
+            json!({"headers": {"Cookie": secret}}),
+            json!({"headers": {"Set-Cookie": [secret]}}),
+            json!({"headers": {"authorization": secret, "Proxy-Authorization": secret}}),
+            json!({"env": {"DATABASE_URL": secret, "APP_DATABASE_URL": secret, "SENTRY_DSN": secret}}),
+            json!({"body": format!("{{\"password\": \"{secret}\", \"user\": \"me\"}}")}),
+            json!({"body": format!("{{\"password\":\"{secret}\", broken")}),
+            json!({"deep": [[{"list": [{"client_secret": {"a": secret}}]}]]}),
+        ] {
+            let shown = of(&params).to_string();
+            for leak in [secret, "0123456789", "a8Fk29dLq0Zx7Tn3Vb5M"] {
+                assert!(!shown.contains(leak), "{params}: {shown}");
+            }
+            assert!(shown.contains("REDACTED") || shown.contains("[redacted]"), "{shown}");
+        }
+        let shown =
+            of(&json!({"url": "https://me:pw@host/x?token=abc&page=2", "command": "A_TOKEN=abc ls -l /tmp"}));
+        assert_eq!(
+            shown,
+            json!({"url": "https://REDACTED@host/x?token=REDACTED&page=2", "command": "A_TOKEN=[redacted] ls -l /tmp"})
+        );
+    }
+
+    /// Whoever decides has to see what it is about.
+    #[test]
+    fn what_tells_things_apart_stays_visible() {
+        for params in [
+            json!({"id": "9f86d081884c7d659a2feaa0c55ad015", "commit_sha": "a8Fk29dLq0Zx7Tn3Vb5M", "itemId": "x9f86d081884c7d659a2f"}),
+            json!({"target": "b7c1d2e3-4f5a-6b7c-8d9e-0f1a2b3c4d5e", "path": "/srv/app/releases-2026.10.19/x"}),
+            json!({"url": "https://host:80/a/b?page=2&sort=name#part", "text": "a basic understanding: key=value, a = b"}),
+            json!({"command": "rm -rf ./build && echo done: ok", "body": "{\"a\":  1}", "page_token": "abc", "n": 12}),
+            json!({"list": ["-v", "x", "--", "y"], "pair": {"name": "colour", "value": "red"}, "password": null}),
+        ] {
+            assert_eq!(of(&params), params);
+        }
+    }
+
+    #[test]
+    fn nothing_makes_it_much_larger_than_allowed() {
+        for params in [
+            json!({"list": vec![1; 100_000]}),
+            json!({"list": vec![json!([]); 100_000]}),
+            json!({"list": vec![json!({}); 100_000]}),
+            json!({"x".repeat(100_000): 1}),
+            json!({"text": "y".repeat(100_000)}),
+            Value::Object((0..50_000).map(|n| (format!("name {n}"), json!(n))).collect()),
+            json!({"text": "é".repeat(50_000), "more": ["z".repeat(5_000), "z".repeat(5_000)]}),
+        ] {
+            let shown = shown_request(params.as_object().unwrap(), 2_048).to_string();
+            assert!(shown.len() < 4_096, "{}", shown.len());
+            assert!(shown.contains("more") || shown.contains("not shown"), "{shown}");
+        }
     }
 }

@@ -18,7 +18,7 @@ mod make;
 mod normalize;
 mod percent;
 pub mod probe;
-mod redact;
+pub(crate) mod redact;
 pub mod source_path;
 pub mod target;
 mod tools;

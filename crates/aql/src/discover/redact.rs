@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::adopt::is_secret_name;
 
 /// What stands where a secret stood.
-pub(super) const REDACTED: &str = "[redacted]";
+pub(crate) const REDACTED: &str = "[redacted]";
 /// The same inside an address, where brackets mean something else.
 const REDACTED_URL: &str = "REDACTED";
 /// Shorter values cannot be told from ordinary words.
@@ -168,13 +168,17 @@ fn under(key: &str, value: &Value) -> Value {
 }
 
 /// Whether a text looks like a key or a token.
-pub(super) fn is_secret(text: &str) -> bool {
+pub(crate) fn is_secret(text: &str) -> bool {
     let text = ["Bearer ", "bearer ", "Basic ", "basic "]
         .iter()
         .find_map(|scheme| text.strip_prefix(scheme))
         .map_or(text, |rest| if rest.len() >= SECRET_CHARS_MIN { "sk-0000000000000000" } else { rest });
-    let known = PREFIXES.iter().any(|prefix| text.starts_with(prefix) && text.len() >= prefix.len() + 8);
-    known || is_random(text)
+    is_known_key(text) || is_random(text)
+}
+
+/// Whether a text begins as the keys and tokens of well-known services do.
+pub(crate) fn is_known_key(text: &str) -> bool {
+    PREFIXES.iter().any(|prefix| text.starts_with(prefix) && text.len() >= prefix.len() + 8)
 }
 
 /// Long, of letters and digits, and changing between them too often for words.

@@ -21,6 +21,23 @@ pub fn line(text: &str, most: usize) -> String {
     shown
 }
 
+/// JSON whose strings hold such characters only as escapes. It says the same to whatever reads it.
+#[must_use]
+pub fn json(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        // Outside of strings JSON has nothing but plain characters and line ends, and inside these are escaped already.
+        if c < ' ' || !is_treacherous(c) {
+            shown.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                shown.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    shown
+}
+
 /// Characters that are not seen, or that change how others are seen.
 fn is_treacherous(c: char) -> bool {
     c.is_control()
@@ -46,6 +63,22 @@ mod tests {
         );
         assert!(!shown.chars().any(is_treacherous));
         assert_eq!(line("größer, 日本語, émoji 😀", 100), "größer, 日本語, émoji 😀");
+    }
+
+    #[test]
+    fn json_says_the_same_with_nothing_that_steers_or_hides() {
+        let hostile =
+            serde_json::json!({"k\u{202e}": "a\x1b[2J\n\x7f\u{9b}31m\u{2066}\u{200b}\u{feff}\u{e0041}\\ü😀"});
+        let shown = json(&hostile.to_string());
+        assert!(!shown.chars().any(is_treacherous), "{shown}");
+        assert!(
+            shown.contains("\\u202e") && shown.contains("\\u009b31m") && shown.contains("\\udb40\\udc41"),
+            "{shown}"
+        );
+        assert!(shown.contains("ü😀"), "{shown}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), hostile);
+        let pretty = serde_json::to_string_pretty(&hostile).unwrap();
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&json(&pretty)).unwrap(), hostile);
     }
 
     #[test]

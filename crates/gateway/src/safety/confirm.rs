@@ -15,7 +15,10 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::SignedDuration;
 use serde_json::Value;
 
-use super::{Confirmation, Safety, TOKENS_REFUSED_IN_A_MINUTE_MAX, record::undecided};
+use super::{
+    Confirmation, Safety, TOKENS_REFUSED_IN_A_MINUTE_MAX,
+    record::{DENIED, undecided},
+};
 use crate::{
     client::{Caller, Client},
     random,
@@ -26,6 +29,8 @@ use crate::{
     },
 };
 
+/// Why a token is not even looked at.
+const EXHAUSTED: &str = "too many tokens were refused in this minute";
 /// How often it is looked whether another process has an answer.
 const LOOKED_EVERY: Duration = Duration::from_millis(300);
 
@@ -74,19 +79,33 @@ impl Safety {
         self.watch(asking.session);
         match (self.settings.confirmation, presented) {
             (Confirmation::Token, Some(Value::String(token))) if asking.agent.is_none() => {
-                self.redeem(operation, &token, scope).await
+                self.redeem(request, operation, &token, scope, asking).await
             }
             (Confirmation::Token, _) if asking.agent.is_none() => {
-                Err(self.issue(request, operation, scope, reasons).await)
+                Err(self.issue(request, operation, scope, reasons, asking).await)
             }
             _ => self.ask(request, operation, scope, reasons, asking).await,
         }
     }
 
-    async fn redeem(&self, operation: &Operation, token: &str, scope: Scope) -> Result<Confirmed, Error> {
+    /// Notes a call that ends before anybody was asked for it.
+    async fn turned_away(self: &Arc<Self>, request: &ValidRequest, asking: &Asking<'_>, why: &str) {
+        let (registry, operation, params) = (request.registry(), request.operation(), Some(request.params()));
+        self.denied(DENIED, registry, operation, params, &why, asking.session).await;
+    }
+
+    async fn redeem(
+        self: &Arc<Self>,
+        request: &ValidRequest,
+        operation: &Operation,
+        token: &str,
+        scope: Scope,
+        asking: &Asking<'_>,
+    ) -> Result<Confirmed, Error> {
         let (now, tolerance) = ((self.clock)(), self.settings.lifetimes.tolerance);
         let principal = scope.principal.clone();
         if let Some(error) = self.refused.is_exhausted(&principal, TOKENS_REFUSED_IN_A_MINUTE_MAX, now) {
+            self.turned_away(request, asking, EXHAUSTED).await;
             return Err(error);
         }
         let redeemed =
@@ -102,15 +121,17 @@ impl Safety {
 
     /// Gives the caller a token, or says why not.
     async fn issue(
-        &self,
+        self: &Arc<Self>,
         request: &ValidRequest,
         operation: &Operation,
         scope: Scope,
         reasons: Vec<String>,
+        asking: &Asking<'_>,
     ) -> Error {
         let now = (self.clock)();
         if let Some(error) = self.refused.is_exhausted(&scope.principal, TOKENS_REFUSED_IN_A_MINUTE_MAX, now)
         {
+            self.turned_away(request, asking, EXHAUSTED).await;
             return error;
         }
         let level = operation.danger().level;
@@ -153,6 +174,7 @@ impl Safety {
         asking: &Asking<'_>,
     ) -> Result<Confirmed, Error> {
         if let Some(Err(why)) = self.channels().map(super::channels::Channels::any_available) {
+            self.turned_away(request, asking, &why).await;
             return Err(nobody(operation, &why));
         }
         let level = operation.danger().level;
@@ -168,7 +190,7 @@ impl Safety {
             trust: Some(operation.trust()),
             reasons: reasons.clone(),
             message: question(request),
-            params: confirm::shown(operation, request.params()),
+            params: confirm::shown(operation, request.params(), confirm::SHOWN_BYTES_MAX),
             waits: self.settings.waits,
             holds: self.settings.lifetimes.of(level),
             cooldown: cooldown(operation),
@@ -182,13 +204,21 @@ impl Safety {
         }
         let deadline = tokio::time::Instant::now() + self.settings.hold;
         let mut elicited = None;
+        let mut repeats = true;
         loop {
             let now = (self.clock)();
             let claimed = self.store.claim(new.clone(), now).await;
             let approval = match claimed.map_err(|error| undecided(operation, &error))? {
                 Claim::Granted(_) => return Ok(Confirmed::Yes(scope)),
-                Claim::Denied(approval) => return Err(refused(operation, &approval)),
+                Claim::Denied(approval) => {
+                    // What was refused while the call was held is in the log with the answer.
+                    if repeats {
+                        self.turned_away(request, asking, "it was refused before").await;
+                    }
+                    return Err(refused(operation, &approval));
+                }
                 Claim::TooMany { retry_after_seconds } => {
+                    self.turned_away(request, asking, "too many calls wait for approval").await;
                     return Err(too_many(operation, retry_after_seconds));
                 }
                 Claim::Asked(approval) => {
@@ -197,6 +227,7 @@ impl Safety {
                 }
                 Claim::Waiting(approval) | Claim::Cooling(approval) => approval,
             };
+            repeats = false;
             if by_client && elicited.is_none() {
                 match &asking.caller.client {
                     Client::Recalls(_) => return Ok(Confirmed::Ask(Box::new(self.question(&approval)))),

@@ -5,6 +5,7 @@
 
 pub mod channels;
 mod confirm;
+mod denials;
 mod elicit;
 mod record;
 
@@ -30,7 +31,7 @@ use crate::{
 
 pub(crate) use confirm::{Asking, Confirmed, approval_id};
 pub(crate) use elicit::is_ours;
-pub(crate) use record::undecided;
+pub(crate) use record::{DENIED, undecided};
 
 /// Who is asked before a call that needs a person.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -96,6 +97,8 @@ pub struct Safety {
     /// Rung whenever an answer may have come in.
     answered: Notify,
     refused: Rates,
+    /// Denials that are counted before they are written.
+    denials: denials::Denials,
     /// Sessions for whose calls somebody was asked.
     asked: Mutex<HashSet<String>>,
     /// Confirmed calls that were answered with a question, by the state that continues them.
@@ -117,6 +120,7 @@ impl Safety {
             clock,
             answered: Notify::new(),
             refused: Rates::default(),
+            denials: denials::Denials::default(),
             asked: Mutex::default(),
             resumable: Mutex::default(),
             seal: <Hmac<Sha256> as KeyInit>::new(&random::bytes::<64>().into()),
@@ -193,6 +197,7 @@ impl Safety {
         for session_id in asked {
             self.end(&session_id).await;
         }
+        self.write_denials(self.denials.all()).await;
         self.store.clone().close().await;
     }
 

@@ -1,5 +1,7 @@
 //! What is written down of a decision before it is acted upon.
 
+use std::{sync::Arc, time::Duration};
+
 use aql::{
     audit::{Event, Outcome},
     confirm,
@@ -11,10 +13,16 @@ use aql::{
 use serde_json::{Map, Value, json};
 
 use super::{Asking, Safety};
-use crate::{session::Session, store};
+use crate::{guard::OwnPlace, session::Session, store};
 
 /// Everything that can do this much harm is written down, whatever was decided.
 const RECORDED: DangerLevel = DangerLevel::Destructive;
+/// What the audit log calls a call that was denied.
+pub(crate) const DENIED: &str = "OPERATION_DENIED";
+/// What the parameters of a denied call may take: nobody decides by them any more.
+const DENIED_PARAMS_BYTES_MAX: usize = 2 * 1024;
+/// When the count of a minute's denials is written: the minute is over by then.
+const COUNTS_WRITTEN_AFTER: Duration = Duration::from_secs(61);
 
 impl Safety {
     /// Whether every decision about an operation is written down.
@@ -35,7 +43,7 @@ impl Safety {
         }
         let event = Event {
             outcome: Some(Outcome::Allowed),
-            params: Some(confirm::shown(operation, params)),
+            params: Some(confirm::shown(operation, params, confirm::SHOWN_BYTES_MAX)),
             ..event(registry, operation, session, "OPERATION_ALLOWED")
         };
         self.note(event, operation).await
@@ -43,7 +51,7 @@ impl Safety {
 
     /// Notes that a call is denied. It is denied whether or not that can be written.
     pub(crate) async fn denied(
-        &self,
+        self: &Arc<Self>,
         what: &str,
         registry: &Registry,
         operation: &Operation,
@@ -54,11 +62,58 @@ impl Safety {
         let event = Event {
             outcome: Some(Outcome::Denied),
             reasons: vec![reason.to_string()],
-            params: params.map(|params| confirm::shown(operation, params)),
+            params: params.map(|params| confirm::shown(operation, params, DENIED_PARAMS_BYTES_MAX)),
             ..event(registry, operation, session, what)
         };
-        if let Err(error) = self.store.audit(event, (self.clock)()).await {
-            tracing::error!(%error, "a denial could not be written to the audit log");
+        match operation.danger().level >= RECORDED && what != OwnPlace::EVENT {
+            true => self.write_denials(vec![event]).await,
+            false => self.write_or_count(event).await,
+        }
+    }
+
+    /// Notes that a request which is no operation's leads to what is ours.
+    pub(crate) async fn kept_away(
+        self: &Arc<Self>,
+        method: &str,
+        params: &Map<String, Value>,
+        place: OwnPlace,
+        session: &Session,
+    ) {
+        let event = Event {
+            outcome: Some(Outcome::Denied),
+            session_id: Some(session.id().to_owned()),
+            principal: Some(session.principal().to_owned()),
+            operation: Some(method.to_owned()),
+            reasons: vec![place.to_string()],
+            params: Some(confirm::shown_request(params, DENIED_PARAMS_BYTES_MAX)),
+            ..Event::new(OwnPlace::EVENT)
+        };
+        self.write_or_count(event).await;
+    }
+
+    /// Writes a denial, or counts it where there were many and has the count written later.
+    async fn write_or_count(self: &Arc<Self>, event: Event) {
+        let noted = self.denials.note(event, (self.clock)());
+        if noted.counts {
+            self.come_back();
+        }
+        self.write_denials(noted.write).await;
+    }
+
+    fn come_back(self: &Arc<Self>) {
+        let weak = Arc::downgrade(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(COUNTS_WRITTEN_AFTER).await;
+            let Some(safety) = weak.upgrade() else { return };
+            safety.write_denials(safety.denials.over((safety.clock)())).await;
+        });
+    }
+
+    pub(super) async fn write_denials(&self, events: Vec<Event>) {
+        for event in events {
+            if let Err(error) = self.store.audit(event, (self.clock)()).await {
+                tracing::error!(%error, "a denial could not be written to the audit log");
+            }
         }
     }
 

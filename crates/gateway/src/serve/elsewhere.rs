@@ -34,6 +34,9 @@ pub(super) async fn answer(
             operation = request.method,
             reason = %place,
         );
+        if let Some(safety) = gateway.safety() {
+            safety.kept_away(&request.method, &request.params, place, session).await;
+        }
         return Some(reply::error(id, reply::INVALID_PARAMS, &place.error(&request.method).message));
     }
     if request.method.ends_with("/list") {

@@ -10,6 +10,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::migrations::Schema;
 use super::readers::Readers;
+use super::watched::Watched;
 use super::writer::{Cap, Effect, Writer};
 use super::{Error, files, functions};
 
@@ -50,6 +51,13 @@ impl Durability {
     }
 }
 
+/// Whether it matters that the file stays where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Watch {
+    Yes,
+    No,
+}
+
 /// A cheap handle on an open file. The writer thread ends once the last handle is gone and the queue is empty.
 #[derive(Clone)]
 pub(super) struct Database {
@@ -71,7 +79,17 @@ impl Database {
         options: Options,
         busy_wait: Duration,
     ) -> Result<Self, Error> {
-        Self::open_for(dir, file, schema, options, Durability::Machine, busy_wait)
+        Self::open_for(dir, file, schema, options, Durability::Machine, Watch::No, busy_wait)
+    }
+
+    /// For what must not be written where nobody finds it: writes fail once the file is removed or replaced.
+    pub(super) fn open_watched(
+        dir: &Path,
+        file: &str,
+        schema: &Schema,
+        options: Options,
+    ) -> Result<Self, Error> {
+        Self::open_for(dir, file, schema, options, Durability::Machine, Watch::Yes, BUSY_WAIT)
     }
 
     /// For what is written with every call and may lose the last second to a power cut, but nothing to a crash.
@@ -81,7 +99,7 @@ impl Database {
         schema: &Schema,
         options: Options,
     ) -> Result<Self, Error> {
-        Self::open_for(dir, file, schema, options, Durability::Process, BUSY_WAIT)
+        Self::open_for(dir, file, schema, options, Durability::Process, Watch::No, BUSY_WAIT)
     }
 
     fn open_for(
@@ -90,13 +108,17 @@ impl Database {
         schema: &Schema,
         options: Options,
         durability: Durability,
+        watch: Watch,
         busy_wait: Duration,
     ) -> Result<Self, Error> {
         let path = files::prepare(dir, file)?;
+        let watched = (watch == Watch::Yes).then(|| Watched::new(path.clone())).transpose()?;
         let connection = connect_patiently(&path, schema, busy_wait)?;
+        // Whoever replaced it in between is noticed here.
+        watched.as_ref().map_or(Ok(()), Watched::check)?;
         connection.pragma_update(None, "synchronous", durability.synchronous())?;
         let cap = options.max_database_bytes.map(|bytes| Cap::new(&connection, bytes)).transpose()?;
-        let writer = Writer::start(file, connection, cap)?;
+        let writer = Writer::start(file, connection, cap, watched)?;
         Ok(Self { readers: Arc::new(Readers::new(path, busy_wait)), writer })
     }
 

@@ -30,6 +30,10 @@ pub enum Error {
     Full,
     #[error("the store is busy with other writes and kept nothing of this; try again in a moment")]
     Busy,
+    #[error(
+        "the store's file was removed or replaced while it was in use; the operator puts it back or restarts the server"
+    )]
+    Gone,
     #[error("the store is closed; try again once the server has started anew")]
     Closed,
     #[error("the store failed to read or write its data; the server's log says why")]
@@ -140,6 +144,7 @@ mod tests {
             Error::Damaged,
             Error::Full,
             Error::Busy,
+            Error::Gone,
             Error::Closed,
             Error::Io,
         ];

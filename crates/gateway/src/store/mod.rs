@@ -25,6 +25,7 @@ pub mod quotas;
 mod readers;
 pub mod safety;
 mod secret;
+mod watched;
 mod writer;
 
 pub use check::check;

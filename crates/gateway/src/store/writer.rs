@@ -10,6 +10,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::Error;
+use super::watched::Watched;
 
 /// Writes waiting for the thread. When the queue is full, callers wait for room in it.
 const QUEUE_WRITES_MAX: usize = 256;
@@ -61,11 +62,16 @@ enum Message {
 }
 
 impl Writer {
-    pub(super) fn start(name: &str, connection: Connection, cap: Option<Cap>) -> Result<Self, Error> {
+    pub(super) fn start(
+        name: &str,
+        connection: Connection,
+        cap: Option<Cap>,
+        watched: Option<Watched>,
+    ) -> Result<Self, Error> {
         let (queue, queued) = mpsc::channel(QUEUE_WRITES_MAX);
         let (alive, ended) = watch::channel(());
         let serve = move || {
-            Thread { connection, cap }.serve(queued);
+            Thread { connection, cap, watched }.serve(queued);
             drop(alive);
         };
         thread::Builder::new().name(name.to_owned()).spawn(serve).map_err(|cause| {
@@ -177,6 +183,7 @@ fn in_savepoint<T>(
 struct Thread {
     connection: Connection,
     cap: Option<Cap>,
+    watched: Option<Watched>,
 }
 
 impl Thread {
@@ -208,7 +215,8 @@ impl Thread {
     }
 
     fn run_together(&self, group: &mut [Box<dyn Write>]) -> Transaction {
-        if let Err(error) = execute(&self.connection, "BEGIN IMMEDIATE") {
+        let still_there = self.watched.as_ref().map_or(Ok(()), Watched::check);
+        if let Err(error) = still_there.and_then(|()| execute(&self.connection, "BEGIN IMMEDIATE")) {
             roll_back(&self.connection);
             fail(group, &error);
             return Transaction::Ended;

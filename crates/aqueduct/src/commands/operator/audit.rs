@@ -7,7 +7,7 @@ use gateway::{
     operator::{
         Desk,
         desk::{ShownEntry, Verified},
-        shown::line,
+        shown::{self, line},
     },
 };
 use serde_json::Value;
@@ -75,7 +75,7 @@ impl Show {
 
     fn shown(&self, entry: &ShownEntry) -> String {
         if self.json {
-            return serde_json::to_string(entry).unwrap_or_default();
+            return shown::json(&serde_json::to_string(entry).unwrap_or_default());
         }
         let event: Value = serde_json::from_str(entry.event.get()).unwrap_or_default();
         let mut words = vec![format!("{:>6}  {}", entry.number, entry.at)];
@@ -115,7 +115,7 @@ impl Verify {
             if let Some(told) = told.as_object_mut() {
                 told.insert("ok".to_owned(), (whole && is_there).into());
             }
-            report::print(&told.to_string());
+            report::print(&shown::json(&told.to_string()));
         } else {
             report::print(&match (&verified, is_there) {
                 (Verified::Whole { entries, head }, true) => {

@@ -8,7 +8,7 @@ use gateway::{
     operator::{
         desk::{Desk, ShownBlock},
         explain::{Question, explain_today},
-        shown::line,
+        shown::{self, line},
     },
     store,
 };
@@ -64,7 +64,7 @@ impl Test {
                 )
             })?;
         if self.json {
-            report::print(&serde_json::to_string(&told).unwrap_or_default());
+            report::print(&shown::json(&serde_json::to_string(&told).unwrap_or_default()));
         } else {
             report::print(&readable(&told));
         }

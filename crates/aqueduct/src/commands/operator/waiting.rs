@@ -5,7 +5,7 @@ use std::{io::IsTerminal, process::ExitCode};
 use gateway::{
     operator::{
         desk::{ShownChallenge, now},
-        shown::line,
+        shown::{self, line},
     },
     store::safety::{Answered, Approval, ApprovalState},
 };
@@ -39,7 +39,8 @@ impl Pending {
             Ok((approvals, challenges))
         })?;
         if self.json {
-            report::print(&json!({"approvals": approvals, "challenges": challenges}).to_string());
+            let told = json!({"approvals": approvals, "challenges": challenges});
+            report::print(&shown::json(&told.to_string()));
             return Ok(ExitCode::SUCCESS);
         }
         let mut parts: Vec<String> = approvals.iter().map(shown_approval).collect();
@@ -128,7 +129,7 @@ impl Answer {
         match answered {
             Answered::Done(approval) => {
                 let told = if self.json {
-                    json!({"approval": approval}).to_string()
+                    shown::json(&json!({"approval": approval}).to_string())
                 } else if approve {
                     let until = approval.expires_at;
                     format!(
@@ -192,7 +193,7 @@ impl Blocks {
             desk.blocks().await.map_err(|error| store_trouble(&error))
         })?;
         if self.json {
-            report::print(&json!({"blocks": blocks}).to_string());
+            report::print(&shown::json(&json!({"blocks": blocks}).to_string()));
             return Ok(ExitCode::SUCCESS);
         }
         let shown = |text: &str| line(text, VALUE_CHARS_MAX);

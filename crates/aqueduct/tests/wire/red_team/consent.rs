@@ -224,3 +224,39 @@ fn a_hostile_client_that_answers_everything_gets_nothing_by_it() {
     assert!(is_there(&mut client, &id));
     assert!(!events(directory.path()).contains(&"APPROVAL_GIVEN".to_owned()));
 }
+
+/// Trying again what was refused leaves a trace each time.
+#[test]
+fn a_repeat_of_what_was_refused_is_written_down() {
+    let directory = data();
+    let mut client = agent(&default(directory.path()));
+    let id = client.new_item("Target");
+    let approval = approval_id(&delete(&mut client, &id));
+    assert!(operator(directory.path(), &["deny", &approval]).status.success());
+    for _ in 0..2 {
+        assert_eq!(delete(&mut client, &id)["error"]["code"], "PERMISSION_DENIED");
+    }
+    let denied = |event: &&Value| {
+        event["event"] == "OPERATION_DENIED" && event["reasons"][0] == "it was refused before"
+    };
+    let log = crate::confirmation::audit(directory.path());
+    assert_eq!(log.iter().filter(denied).count(), 2, "{log:?}");
+    assert!(is_there(&mut client, &id));
+}
+
+/// What decides must be where the operator finds it.
+#[test]
+fn nothing_is_let_through_once_the_log_is_removed() {
+    let directory = data();
+    let mut client = agent(&default(directory.path()));
+    let id = client.new_item("Target");
+    let approval = approval_id(&delete(&mut client, &id));
+    assert!(operator(directory.path(), &["approve", &approval]).status.success());
+    for file in ["safety.db", "safety.db-wal", "safety.db-shm"] {
+        let _ = std::fs::remove_file(directory.path().join("data").join(file));
+    }
+    let answer = delete(&mut client, &id);
+    assert_eq!(answer["error"]["code"], "PERMISSION_DENIED", "{answer}");
+    assert!(is_there(&mut client, &id));
+    assert!(seen(&mut client).contains("was removed while it was in use"));
+}

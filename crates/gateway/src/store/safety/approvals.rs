@@ -211,7 +211,8 @@ impl SafetyStore {
         claimed
     }
 
-    /// Answers for a person. The first answer counts; whoever gives it is not the agent, which has no way here.
+    /// Answers for a person. The first answer counts; whoever gives it is not the agent, which has no way here. So
+    /// it may use the reserve: a log that an agent has filled must not keep the operator from answering.
     pub async fn answer(
         &self,
         id: &str,
@@ -223,7 +224,7 @@ impl SafetyStore {
         let (id, channel, by) = (id.to_owned(), channel.to_owned(), by.to_owned());
         let answered = self
             .database
-            .write(Effect::default(), move |connection| {
+            .write(Effect { frees_space: true, ..Effect::default() }, move |connection| {
                 let answered = answer(connection, &id, approve, &channel, &by, storable(now))?;
                 failpoint::hit("approval.answering");
                 Ok(answered)
@@ -274,7 +275,7 @@ impl SafetyStore {
     pub async fn revoke_approval(&self, id: &str, by: &str, now: Timestamp) -> Result<bool, Error> {
         let (id, by) = (id.to_owned(), by.to_owned());
         self.database
-            .write(Effect::default(), move |connection| {
+            .write(Effect { frees_space: true, ..Effect::default() }, move |connection| {
                 Ok(revoke(connection, Which::Id(&id), &format!("revoked by {by}"), storable(now))? > 0)
             })
             .await

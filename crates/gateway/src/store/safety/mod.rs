@@ -26,8 +26,10 @@ pub struct SafetyStore {
 
 impl SafetyStore {
     /// Opens the store in `dir` and creates both if missing. Blocks: meant for the start of the process.
+    ///
+    /// Once its file is removed or replaced, every write fails: what nobody could find again must not be acted upon.
     pub fn open(dir: &Path, options: Options) -> Result<Self, Error> {
-        let database = Database::open(dir, schema::FILE, &schema::SCHEMA, options)?;
+        let database = Database::open_watched(dir, schema::FILE, &schema::SCHEMA, options)?;
         Ok(Self { database })
     }
 

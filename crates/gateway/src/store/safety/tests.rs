@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use aql::{
+    audit::Event,
     confirm::{Refused, Scope, Token, TokenKind},
     danger::DangerLevel,
 };
@@ -11,7 +12,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{Answered, ApprovalKind, ApprovalState, Claim, NewApproval, NewToken, SafetyStore};
-use crate::store::Options;
+use crate::store::{Error, Options};
 
 const WAITS: i64 = 900;
 const HOLDS: i64 = 300;
@@ -319,4 +320,60 @@ proptest! {
         }
         prop_assert!(runtime.block_on(store.verify_audit()).unwrap().is_ok());
     }
+}
+
+/// A log that is full stops what it would have to tell of, not the operator.
+#[tokio::test]
+async fn the_operator_can_act_in_a_full_store_and_nothing_else_can() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SafetyStore::open(dir.path(), Options { max_database_bytes: Some(512 * 1024) }).unwrap();
+    for (id, operation) in [("appr_a", "one"), ("appr_b", "two"), ("appr_c", "three")] {
+        store.claim(question(id, scope("s", operation)), at(0)).await.unwrap();
+    }
+    store.issue_token(token("given", scope("s", "four")), at(0)).await.unwrap();
+    let filler = |size: usize| Event { reasons: vec!["x".repeat(size)], ..Event::new("FILLER") };
+    for size in [8 * 1024, 64] {
+        let mut entries = 0;
+        while store.audit(filler(size), at(1)).await.is_ok() {
+            entries += 1;
+            assert!(entries < 100_000, "it is never full");
+        }
+    }
+    assert_eq!(store.audit(filler(4096), at(1)).await, Err(Error::Full));
+    assert_eq!(store.claim(question("appr_d", scope("s", "five")), at(1)).await, Err(Error::Full));
+    // Long enough that no page has room for what is said of it.
+    let by = "y".repeat(8 * 1024);
+    for (id, approve) in [("appr_a", true), ("appr_b", false)] {
+        let answered = store.answer(id, approve, "test", &by, at(2)).await.unwrap();
+        assert!(matches!(answered, Answered::Done(_)), "{answered:?}");
+    }
+    assert!(store.revoke_approval("appr_c", &by, at(3)).await.unwrap());
+    assert!(store.revoke_token("id of given", at(3)).await.unwrap());
+    assert_eq!(
+        store.claim(question("appr_e", Scope { adapter: by, ..scope("s", "six") }), at(4)).await,
+        Err(Error::Full),
+        "nothing is asked or let through without its entry"
+    );
+    assert!(store.verify_audit().await.unwrap().is_ok());
+}
+
+/// SQLite itself would go on writing to a file that has no name any more.
+#[cfg(unix)]
+#[tokio::test]
+async fn nothing_is_written_once_the_file_is_removed_or_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, aside) = (dir.path().join("safety.db"), dir.path().join("aside"));
+    let store = open(dir.path());
+    store.audit(Event::new("BEFORE"), at(0)).await.unwrap();
+    std::fs::rename(&path, &aside).unwrap();
+    assert_eq!(store.audit(Event::new("REMOVED"), at(1)).await, Err(Error::Gone));
+    std::fs::copy(&aside, &path).unwrap();
+    assert_eq!(store.audit(Event::new("REPLACED"), at(2)).await, Err(Error::Gone));
+    assert_eq!(store.claim(question("appr_a", scope("s", "one")), at(2)).await, Err(Error::Gone));
+    assert_eq!(store.answer("appr_a", true, "test", "me", at(2)).await, Err(Error::Gone));
+    std::fs::rename(&aside, &path).unwrap();
+    store.audit(Event::new("BACK"), at(3)).await.unwrap();
+    assert_eq!(store.verify_audit().await.unwrap().unwrap().entries, 2);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(store.audit(Event::new("REMOVED"), at(4)).await, Err(Error::Gone));
 }

@@ -103,7 +103,9 @@ impl SafetyStore {
     pub async fn revoke_token(&self, id: &str, now: Timestamp) -> Result<bool, Error> {
         let id = id.to_owned();
         self.database
-            .write(Effect::default(), move |connection| Ok(revoke(connection, "id", &id, storable(now))? > 0))
+            .write(Effect { frees_space: true, ..Effect::default() }, move |connection| {
+                Ok(revoke(connection, "id", &id, storable(now))? > 0)
+            })
             .await
     }
 

@@ -52,7 +52,7 @@ impl SafetyStore {
         let (id, by, channel) = (id.to_owned(), by.to_owned(), channel.to_owned());
         let revealed = self
             .database
-            .write(Room::default(), move |connection| {
+            .write(Room { frees_space: true, ..Room::default() }, move |connection| {
                 let Some(found) = asked(connection, &id)? else { return Ok(Revealed::Missing) };
                 let agent = load(connection, &found.agent, Which::Named(&id))?;
                 let told = Told { about: None, by: Some(&by), channel: Some(&channel), caller: None };

@@ -32,7 +32,7 @@ impl SafetyStore {
     ) -> Result<Option<Approval>, Error> {
         let (id, by, channel) = (approval_id.to_owned(), by.to_owned(), channel.to_owned());
         self.database
-            .write(Room::default(), move |connection| {
+            .write(Room { frees_space: true, ..Room::default() }, move |connection| {
                 let now = storable(now);
                 let found = approvals::find(connection, &id)?.map(|found| found.at(now));
                 let Some(found) = found.filter(|found| found.state == ApprovalState::Pending) else {
