@@ -2,6 +2,7 @@
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -22,7 +23,7 @@ use crate::{
         safety_loop::{self, SafetyLoop},
         upstream::Upstreams,
     },
-    config::{Checked, Link},
+    config::{self, Checked, Environment, Link, SecretSource},
     executions::Executions,
     guard::{self, Places},
     limits::Limits,
@@ -177,18 +178,54 @@ fn limits(config: &Checked, upstreams: &Upstreams, safety: &Safety) -> Result<Op
 /// What no call may reach through another server.
 fn guard(config: &Checked) -> guard::Guard {
     let adapters = config.upstreams.iter().filter_map(|upstream| upstream.adapter.clone());
-    let working = config.upstreams.iter().filter_map(|upstream| match &upstream.link {
-        Link::Command { cwd, .. } => {
-            Some((upstream.name.clone(), cwd.clone().or_else(|| std::env::current_dir().ok())?))
+    let servers = config.upstreams.iter().filter_map(|upstream| match &upstream.link {
+        Link::Command { args, env, cwd, .. } => {
+            let directory = cwd.clone().or_else(|| std::env::current_dir().ok())?;
+            let texts = args.iter().chain(env.iter().map(|(_, value)| value));
+            let texts = texts.map(|text| text.expose().to_owned()).collect();
+            Some((upstream.name.clone(), guard::Started { directory, texts }))
         }
         Link::Http { .. } => None,
     });
+    // A file that is not there yet would be read by the next start.
+    let usual = config::usual_files(&Environment::capture());
     let places = Places {
         directories: vec![config.store.data.clone()],
-        files: config.file.iter().cloned().chain(adapters).collect(),
-        working: working.collect(),
+        files: config
+            .file
+            .iter()
+            .cloned()
+            .chain(usual)
+            .chain(adapters)
+            .chain(trusted(&config.operator))
+            .collect(),
+        servers: servers.collect(),
     };
     guard::Guard::new(places, &[OPERATOR_ADDRESS, config.server.http])
+}
+
+/// The files that approvals rest on: secrets, and programs that ask or answer. What belongs to the system is left out: no
+/// user can change it, and commands name it all the time.
+fn trusted(operator: &config::Operator) -> Vec<PathBuf> {
+    const OF_THE_SYSTEM: [&str; 5] = ["/usr", "/bin", "/sbin", "/nix/store", "/System"];
+    let mut files = Vec::new();
+    let mut commands = Vec::new();
+    for webhook in &operator.webhooks {
+        match &webhook.secret {
+            SecretSource::File(path) => files.push(path.clone()),
+            SecretSource::Command(program, args) => commands.push((program, args)),
+            SecretSource::Variable(_) => {}
+        }
+    }
+    commands.extend(operator.command.iter().map(|hook| (&hook.program, &hook.args)));
+    for (program, args) in commands {
+        let scripts = args.iter().map(|arg| PathBuf::from(arg.expose()));
+        let scripts = scripts.filter(|path| path.is_absolute() && path.is_file());
+        let program = Some(program.clone()).filter(|program| program.components().count() > 1);
+        let named = program.into_iter().chain(scripts);
+        files.extend(named.filter(|path| !OF_THE_SYSTEM.iter().any(|system| path.starts_with(system))));
+    }
+    files
 }
 
 /// Where the operator is answered unless another address is bound. Denied in any case: another process of ours may

@@ -71,11 +71,7 @@ fn find(asked: Option<PathBuf>, environment: &Environment) -> Result<Option<Foun
         let path = paths::expand(&path, place.clone(), environment)?;
         return open(&path, &path.to_string_lossy(), place, environment).map(Some);
     }
-    let usual = [
-        Some(PathBuf::from(FILE_NAME)),
-        environment.config_home().map(|home| home.join("aqueduct").join(FILE_NAME)),
-    ];
-    for path in usual.into_iter().flatten() {
+    for path in usual_files(environment) {
         // A directory of that name, or one that may not be looked into, is told rather than passed over: the
         // operator may count on rules in it.
         if is_absent(&environment.directory().join(&path)) {
@@ -84,6 +80,15 @@ fn find(asked: Option<PathBuf>, environment: &Environment) -> Result<Option<Foun
         return open(&path, &path.to_string_lossy(), Place::Unsaid, environment).map(Some);
     }
     Ok(None)
+}
+
+/// Where a file is looked for when none is named.
+pub(crate) fn usual_files(environment: &Environment) -> impl Iterator<Item = PathBuf> {
+    let usual = [
+        Some(PathBuf::from(FILE_NAME)),
+        environment.config_home().map(|home| home.join("aqueduct").join(FILE_NAME)),
+    ];
+    usual.into_iter().flatten()
 }
 
 fn is_absent(path: &Path) -> bool {

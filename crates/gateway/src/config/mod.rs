@@ -62,6 +62,7 @@ pub use self::{
 pub(crate) use self::{
     clients::same,
     file::{Hidden, Text},
+    load::usual_files,
     paths::data as data_directory,
     upstream::{check_form, normal as upstream_name},
     variables::{Piece, pieces},

@@ -5,18 +5,23 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::{
-    Directory, Guard, OwnPlace, Reach,
+    Guard, OwnPlace, Reach,
     addresses::Listeners,
+    bases::{Base, Kind},
     places::{Lies, lexical, real},
-    spellings,
+    processes, spellings,
 };
 
-/// A longer text is no path as a whole.
+/// No system takes a longer path, once `..` and the like are out of it.
 const PATH_BYTES_MAX: usize = 4096;
+/// A longer text is no path as a whole, however it is padded.
+const PADDED_BYTES_MAX: usize = 256 * 1024;
 /// A longer word is no name of a file.
 const NAME_BYTES_MAX: usize = 255;
 /// So many paths within texts are looked up in one call. Beyond it they are compared by their parts only.
-const LOOKED_UP_MAX: usize = 512;
+const LOOKED_UP_MAX: usize = 2048;
+/// A path in more parts than this is no list of parts.
+const PARTS_MAX: usize = 32;
 /// Deeper than any parameters that are taken.
 const DEPTH_MAX: usize = 128;
 
@@ -24,22 +29,37 @@ pub(super) struct Search<'a> {
     guard: &'a Guard,
     listeners: &'a Listeners,
     reach: Reach,
-    directory: Option<&'a Directory>,
+    bases: &'a [Base],
     looked_up: usize,
     /// Directories above ours that are named: a second parameter may lead on from there.
     above: Vec<PathBuf>,
     /// Whether the number of one of our ports is among the values.
     port: bool,
+    /// Parameters that were written within texts.
+    within: Vec<Value>,
+    /// Paths that were given in parts.
+    joined: Vec<String>,
+}
+
+/// How one path is followed.
+#[derive(Clone, Copy)]
+struct Way {
+    /// Whether it is the whole of a value.
+    is_all: bool,
+    /// Whether a directory above ours counts.
+    above: bool,
+    /// Whether the file system is asked.
+    looks: bool,
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(
-        guard: &'a Guard,
-        listeners: &'a Listeners,
-        reach: Reach,
-        directory: Option<&'a Directory>,
-    ) -> Self {
-        Self { guard, listeners, reach, directory, looked_up: 0, above: Vec::new(), port: false }
+    pub(super) fn new(guard: &'a Guard, listeners: &'a Listeners, reach: Reach, bases: &'a [Base]) -> Self {
+        let (above, within, joined) = (Vec::new(), Vec::new(), Vec::new());
+        Self { guard, listeners, reach, bases, looked_up: 0, above, port: false, within, joined }
+    }
+
+    fn working(&self) -> impl Iterator<Item = &'a Base> + use<'a> {
+        self.bases.iter().filter(|base| base.kind == Kind::Working)
     }
 
     pub(super) fn object(&mut self, object: &Map<String, Value>, depth: usize) -> Result<(), OwnPlace> {
@@ -57,7 +77,8 @@ impl<'a> Search<'a> {
         match value {
             Value::String(text) => self.text(key, text, depth),
             Value::Array(values) if depth < DEPTH_MAX => {
-                values.iter().try_for_each(|value| self.value(key, value, depth + 1))
+                values.iter().try_for_each(|value| self.value(key, value, depth + 1))?;
+                self.parts(values)
             }
             Value::Object(object) if depth < DEPTH_MAX => self.object(object, depth + 1),
             Value::Number(number) => {
@@ -68,27 +89,50 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// A path may be given in parts. They are not taken for one by any name of ours: such lists are mostly lists.
+    fn parts(&mut self, values: &[Value]) -> Result<(), OwnPlace> {
+        let parts: Option<Vec<&str>> = match (2..=PARTS_MAX).contains(&values.len()) {
+            true => {
+                values.iter().map(|part| part.as_str().filter(|part| part.len() <= NAME_BYTES_MAX)).collect()
+            }
+            false => None,
+        };
+        let Some(parts) = parts else { return Ok(()) };
+        let joined = parts.join("/");
+        if self.guard.owned.is_end_of_ours(&lexical(Path::new(&joined))) {
+            return Err(OwnPlace::Files);
+        }
+        self.joined.push(joined);
+        Ok(())
+    }
+
     fn text(&mut self, key: &str, text: &str, depth: usize) -> Result<(), OwnPlace> {
+        // Parameters within a text are parameters.
+        if depth < DEPTH_MAX
+            && text.trim_start().starts_with(['{', '[', '"'])
+            && let Ok(value) = serde_json::from_str::<Value>(text)
+        {
+            self.value(key, &value, depth + 1)?;
+            self.within.push(value);
+        }
+        if self.reach.executes && self.listeners.are_words_of(text) {
+            return Err(OwnPlace::Listener);
+        }
         if !spellings::leads(text) {
-            if let Some(directory) = self.directory {
-                let is_name = text.len() <= NAME_BYTES_MAX && !text.is_empty();
-                if is_name && (directory.leads(text) || names_a_path(key)) {
-                    self.word(text)?;
+            let is_name = text.len() <= NAME_BYTES_MAX && !text.is_empty();
+            let names_a_path = is_name && !self.bases.is_empty() && names_a_path(key);
+            for base in self.bases {
+                let is_working = base.kind == Kind::Working;
+                if is_name && (names_a_path || (is_working && base.leads(text))) {
+                    self.word(base, text)?;
                 }
-                if self.reach.executes && directory.is_near() {
-                    let mut words = spellings::words(text).filter(|word| directory.leads(word));
-                    words.try_for_each(|word| self.compared(Path::new(word)))?;
+                if is_working && self.reach.executes && base.is_near() {
+                    let mut words = spellings::words(text).filter(|word| base.leads(word));
+                    words.try_for_each(|word| self.compared(base, word))?;
                 }
             }
             self.port |= text.len() <= 5 && text.parse().is_ok_and(|number| self.listeners.have_port(number));
             return Ok(());
-        }
-        // Parameters within a text are parameters.
-        if depth < DEPTH_MAX
-            && text.trim_start().starts_with(['{', '['])
-            && let Ok(value) = serde_json::from_str::<Value>(text)
-        {
-            self.value(key, &value, depth + 1)?;
         }
         for spelling in spellings::spellings(text) {
             self.spelling(&spelling)?;
@@ -97,31 +141,32 @@ impl<'a> Search<'a> {
     }
 
     fn spelling(&mut self, text: &str) -> Result<(), OwnPlace> {
-        // What an address holds itself is in none of our directories, be one of them called `data`.
-        let text = text.strip_prefix("data:").unwrap_or(text);
         if self.listeners.are_reached_by(text) {
             return Err(OwnPlace::Listener);
         }
-        let here = self.directory.and_then(|directory| directory.path().to_str());
+        let here = self.working().next().and_then(|base| base.path.to_str());
         let filled = self.guard.names.filled(text, here);
         let text = filled.as_deref().unwrap_or(text);
         if self.guard.owned.is_named_in(text) || self.guard.owned.is_named_in(&single_slashes(text)) {
             return Err(OwnPlace::Files);
         }
         let whole = text.trim();
-        if whole.len() <= PATH_BYTES_MAX {
-            self.path(whole, true)?;
-            if let Some(path) = of_file_url(whole) {
-                self.path(&path, true)?;
-            }
+        self.path(whole, true)?;
+        if let Some(path) = of_file_url(whole) {
+            self.path(&path, true)?;
+        }
+        if let Some(rest) = after_data(whole) {
+            self.path(rest, true)?;
         }
         if text.contains(['*', '?', '[', '{']) {
             spellings::patterns(text).try_for_each(|pattern| self.pattern(pattern))?;
         }
-        let bare_words = self.reach.executes && self.directory.is_some_and(Directory::is_near);
-        for word in spellings::words(text) {
+        let bare_words = self.reach.executes && self.working().any(Base::is_near);
+        // What an address holds itself is in none of our directories, be one of them called `data`.
+        let worded = after_data(whole).filter(|rest| is_of_data_url(rest)).unwrap_or(text);
+        for word in spellings::words(worded) {
             let is_path = word.contains(['/', '\\']);
-            if word.len() <= PATH_BYTES_MAX && word != whole && (is_path || bare_words) {
+            if word != whole && (is_path || bare_words) {
                 self.path(word, false)?;
             }
         }
@@ -129,113 +174,140 @@ impl<'a> Search<'a> {
     }
 
     /// A word that is no path by its looks: only what is there counts, or what is ours by name.
-    fn word(&mut self, word: &str) -> Result<(), OwnPlace> {
-        let Some(directory) = self.directory else { return Ok(()) };
-        let path = directory.path().join(word);
-        self.compared(Path::new(word))?;
+    fn word(&mut self, base: &Base, word: &str) -> Result<(), OwnPlace> {
+        self.compared(base, word)?;
+        let path = base.path.join(word);
         match path.symlink_metadata().is_ok() {
-            true => self.path(word, true),
+            true => {
+                let above = base.kind != Kind::Guessed;
+                self.absolute(&path, Way { is_all: true, above, looks: true })
+            }
             false => Ok(()),
         }
     }
 
     /// Compares a word by its name only.
-    fn compared(&self, word: &Path) -> Result<(), OwnPlace> {
-        let Some(directory) = self.directory else { return Ok(()) };
-        let path = lexical(&directory.path().join(word));
-        match self.guard.owned.lies(&path) {
+    fn compared(&self, base: &Base, word: &str) -> Result<(), OwnPlace> {
+        match self.guard.owned.lies(&lexical(&base.path.join(word))) {
             // A directory of ours that a server runs in is no reason to take every word for a file.
-            Some(Lies::Within) if !directory.is_ours => Err(OwnPlace::Files),
+            Some(Lies::Within) if !base.is_ours => Err(OwnPlace::Files),
             _ => Ok(()),
         }
     }
 
     /// Follows one path. `is_all` says that it is the whole of a value, so that a directory above ours counts.
     fn path(&mut self, text: &str, is_all: bool) -> Result<(), OwnPlace> {
-        if text.is_empty() || text.contains('\0') {
+        if text.is_empty() || text.len() > PADDED_BYTES_MAX || text.contains('\0') {
             return Ok(());
         }
         let given = Path::new(text);
-        match given.is_absolute() {
-            true => self.absolute(given, is_all),
-            false => match self.directory {
-                Some(directory) => self.absolute(&directory.path().join(given), is_all),
-                None => Ok(()),
-            },
+        let below = Path::new(text.trim_start_matches('/'));
+        let is_absolute = given.is_absolute();
+        if is_absolute {
+            self.absolute(given, Way { is_all, above: is_all, looks: true })?;
         }
+        // Where a server starts from is known of none but those that we start.
+        if (!is_absolute || self.bases.is_empty()) && self.guard.owned.is_end_of_ours(&lexical(below)) {
+            return Err(OwnPlace::Files);
+        }
+        for base in self.bases {
+            let path = base.path.join(below);
+            let is_guessed = is_absolute || base.kind == Kind::Guessed;
+            // What a server is told of may be ours. Only what is there is meant then.
+            let is_idle = base.is_ours
+                && (is_absolute || base.kind != Kind::Working)
+                && path.symlink_metadata().is_err();
+            // A server may take its own directory for the root of everything.
+            let is_same = is_absolute && base.path.parent().is_none();
+            if !is_idle && !is_same {
+                let way = Way { is_all, above: is_all && !is_guessed, looks: is_all || !is_guessed };
+                self.absolute(&path, way)?;
+            }
+        }
+        Ok(())
     }
 
-    fn absolute(&mut self, path: &Path, is_all: bool) -> Result<(), OwnPlace> {
-        let path = self.out_of_proc(path);
-        let plain = lexical(&path);
-        self.judge(&plain, is_all)?;
-        if !is_all {
+    fn absolute(&mut self, path: &Path, way: Way) -> Result<(), OwnPlace> {
+        if path.as_os_str().len() > PATH_BYTES_MAX {
+            let plain = lexical(path);
+            return match plain.as_os_str().len() <= PATH_BYTES_MAX {
+                true => self.absolute(&plain, way),
+                false => Ok(()),
+            };
+        }
+        self.followed(path, way)?;
+        if processes::is_there(path) {
+            let mut working = self.working().map(|base| Some(base.path.as_path())).collect::<Vec<_>>();
+            working.resize(working.len().max(1), None);
+            for working in working {
+                let led = processes::led_out(path, working);
+                if led != path {
+                    self.followed(&led, way)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn followed(&mut self, path: &Path, way: Way) -> Result<(), OwnPlace> {
+        let plain = lexical(path);
+        if processes::is_secret(&plain) {
+            return Err(OwnPlace::Files);
+        }
+        self.judge(&plain, way)?;
+        if !way.looks || processes::is_own(&plain) {
+            return Ok(());
+        }
+        if !way.is_all {
             self.looked_up += 1;
             if self.looked_up > LOOKED_UP_MAX {
                 return Ok(());
             }
         }
-        if is_of_own_process(&plain) {
-            return Ok(());
-        }
-        for real in [real(&path), real(&plain)] {
-            self.judge(&real, is_all)?;
-            if self.guard.owned.is_another_name(&real) {
+        for real in [real(path), real(&plain)] {
+            self.judge(&real, way)?;
+            if processes::is_secret(&real) || self.guard.owned.is_another_name(&real) {
                 return Err(OwnPlace::Files);
             }
         }
         Ok(())
     }
 
-    fn judge(&mut self, path: &Path, is_all: bool) -> Result<(), OwnPlace> {
+    fn judge(&mut self, path: &Path, way: Way) -> Result<(), OwnPlace> {
         let Some(lies) = self.guard.owned.lies(path) else { return Ok(()) };
         match lies {
             Lies::Within => return Err(OwnPlace::Files),
-            Lies::AboveDirectory if is_all && !self.reach.reads => return Err(OwnPlace::Above),
-            Lies::AboveFile if is_all && self.reach.destroys => return Err(OwnPlace::Above),
+            Lies::AboveDirectory if way.above && !self.reach.reads => return Err(OwnPlace::Above),
+            Lies::AboveFile if way.above && self.reach.destroys => return Err(OwnPlace::Above),
             Lies::AboveDirectory | Lies::AboveFile => {}
         }
-        if is_all && !self.above.iter().any(|known| known == path) {
+        if way.above && !self.above.iter().any(|known| known == path) {
             self.above.push(path.to_owned());
         }
         Ok(())
     }
 
     fn pattern(&self, pattern: &str) -> Result<(), OwnPlace> {
-        let directory = self.directory.map(Directory::path);
-        let pattern = match (Path::new(pattern).is_absolute(), directory) {
-            (true, _) => lexical(Path::new(pattern)),
-            (false, Some(directory)) => lexical(&directory.join(pattern)),
-            (false, None) => return Ok(()),
+        let given = Path::new(pattern);
+        let fits = |path: &Path, reads| self.guard.owned.fits(&lexical(path).to_string_lossy(), reads);
+        let is_ours = match given.is_absolute() {
+            true => fits(given, self.reach.reads),
+            false => self.bases.iter().any(|base| match base.kind {
+                Kind::Working => fits(&base.path.join(given), self.reach.reads),
+                // Too much would fit if all of a directory were meant that may not be.
+                _ => pattern.contains('/') && fits(&base.path.join(given), true),
+            }),
         };
-        match self.guard.owned.fits(&pattern.to_string_lossy(), self.reach.reads) {
-            true => Err(OwnPlace::Files),
-            false => Ok(()),
-        }
-    }
-
-    /// Paths through what the system shows of processes: the root and the working directory of the server itself.
-    fn out_of_proc(&self, path: &Path) -> PathBuf {
-        if memchr::memmem::find(path.as_os_str().as_encoded_bytes(), b"proc").is_none() {
-            return path.to_owned();
-        }
-        let mut led = PathBuf::new();
-        for part in path.components() {
-            led.push(part);
-            match (through_process(&lexical(&led)), self.directory) {
-                (Some(Through::Root), _) => led = PathBuf::from("/"),
-                (Some(Through::Working), Some(directory)) => led = directory.path().to_owned(),
-                _ => {}
-            }
-        }
-        led
+        if is_ours { Err(OwnPlace::Files) } else { Ok(()) }
     }
 
     /// What parameters say together: a directory above ours and a name in it, a host and its port.
     pub(super) fn combined(&mut self, params: &Map<String, Value>) -> Result<(), OwnPlace> {
+        let within = std::mem::take(&mut self.within);
+        let objects = || params.values().chain(&within);
         if self.port {
             let mut found = false;
-            texts(params, &mut |text| found |= self.listeners.are_at(text));
+            objects().for_each(|value| texts(value, &mut |text| found |= self.listeners.are_at(text)));
             if found {
                 return Err(OwnPlace::Listener);
             }
@@ -244,14 +316,16 @@ impl<'a> Search<'a> {
         if above.is_empty() {
             return Ok(());
         }
-        let mut names: Vec<&str> = Vec::new();
-        texts(params, &mut |text| {
-            let is_relative =
-                !text.is_empty() && text.len() <= PATH_BYTES_MAX && !Path::new(text).is_absolute();
-            if is_relative {
-                names.push(text);
-            }
-        });
+        let mut names: Vec<&str> = self.joined.iter().map(String::as_str).collect();
+        for value in objects() {
+            texts(value, &mut |text| {
+                // One that takes a directory for the root of everything leads on with a slash.
+                let text = text.trim_start_matches('/');
+                if !text.is_empty() && text.len() <= PATH_BYTES_MAX {
+                    names.push(text);
+                }
+            });
+        }
         for directory in above.iter().take(LOOKED_UP_MAX) {
             for name in names.iter().take(LOOKED_UP_MAX) {
                 let path = directory.join(name);
@@ -268,17 +342,14 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Calls for every text among the values.
-fn texts<'v>(object: &'v Map<String, Value>, found: &mut impl FnMut(&'v str)) {
-    fn of<'v>(value: &'v Value, found: &mut impl FnMut(&'v str)) {
-        match value {
-            Value::String(text) => found(text),
-            Value::Array(values) => values.iter().for_each(|value| of(value, found)),
-            Value::Object(object) => object.values().for_each(|value| of(value, found)),
-            _ => {}
-        }
+/// Calls for every text in a value.
+fn texts<'v>(value: &'v Value, found: &mut impl FnMut(&'v str)) {
+    match value {
+        Value::String(text) => found(text),
+        Value::Array(values) => values.iter().for_each(|value| texts(value, found)),
+        Value::Object(object) => object.values().for_each(|value| texts(value, found)),
+        _ => {}
     }
-    object.values().for_each(|value| of(value, found));
 }
 
 /// Whether a parameter's name says that its value is a path, be it a bare word.
@@ -299,32 +370,22 @@ fn names_a_path(key: &str) -> bool {
     })
 }
 
-enum Through {
-    Root,
-    Working,
+/// What follows the scheme of addresses that hold what they lead to, if the text begins with it.
+fn after_data(text: &str) -> Option<&str> {
+    let (scheme, rest) = text.split_at_checked("data:".len())?;
+    scheme.eq_ignore_ascii_case("data:").then_some(rest)
 }
 
-/// What a path like `/proc/self/cwd` stands for.
-fn through_process(path: &Path) -> Option<Through> {
-    let mut parts = path.strip_prefix("/proc").ok()?.components().map(|part| part.as_os_str().to_str());
-    let process = parts.next()??;
-    let is_process =
-        matches!(process, "self" | "thread-self") || process.bytes().all(|byte| byte.is_ascii_digit());
-    let mut last = parts.next().filter(|_| is_process)??;
-    if last == "task" {
-        parts.next()??;
-        last = parts.next()??;
-    }
-    match (last, parts.next()) {
-        ("root", None) => Some(Through::Root),
-        ("cwd", None) => Some(Through::Working),
-        _ => None,
-    }
-}
-
-/// What the system shows of the asking process is that of the server, not ours.
-fn is_of_own_process(path: &Path) -> bool {
-    path.starts_with("/proc/self") || path.starts_with("/proc/thread-self")
+/// Whether it is such an address in truth: a media type or `;base64`, and a comma.
+fn is_of_data_url(rest: &str) -> bool {
+    let is_token = |text: &str| {
+        !text.is_empty()
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&^_.+-".contains(&byte))
+    };
+    let Some((header, _)) = rest.split_once(',') else { return false };
+    let (media, rest) = header.split_once(';').unwrap_or((header, ""));
+    let is_media = media.split_once('/').is_some_and(|(kind, name)| is_token(kind) && is_token(name));
+    is_media || (media.is_empty() && rest.split(';').any(|part| part.eq_ignore_ascii_case("base64")))
 }
 
 fn single_slashes(text: &str) -> String {

@@ -10,25 +10,22 @@
 //!   computes, what a server reads by itself. SECURITY.md says so.
 
 mod addresses;
+mod bases;
 mod follow;
 mod names;
 mod places;
+mod processes;
 mod spellings;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    collections::HashMap,
-    fmt,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-};
+use std::{collections::HashMap, fmt, net::SocketAddr, path::PathBuf};
 
 use aql::{category::Category, danger::DangerLevel, error::Error, operation::Operation};
 use arc_swap::ArcSwap;
 use serde_json::{Map, Value};
 
-use self::{addresses::Listeners, follow::Search, names::Names, places::Owned};
+use self::{addresses::Listeners, bases::Base, follow::Search, names::Names, places::Owned};
 
 /// What is ours on this machine.
 #[derive(Debug, Clone, Default)]
@@ -36,8 +33,16 @@ pub struct Places {
     /// Directories with everything in them.
     pub directories: Vec<PathBuf>,
     pub files: Vec<PathBuf>,
-    /// Where the servers behind us run, by their names. Relative paths of theirs start there.
-    pub working: HashMap<String, PathBuf>,
+    /// The servers behind us that run on this machine, by their names.
+    pub servers: HashMap<String, Started>,
+}
+
+/// What a server was started with that says where its relative paths start.
+#[derive(Debug, Clone, Default)]
+pub struct Started {
+    pub directory: PathBuf,
+    /// Its arguments and the values of its variables: many servers are told their directories so.
+    pub texts: Vec<String>,
 }
 
 /// Where a call leads that is not for it.
@@ -103,35 +108,34 @@ impl Reach {
 pub struct Guard {
     owned: Owned,
     names: Names,
-    working: HashMap<String, Directory>,
+    servers: HashMap<String, Vec<Base>>,
+    /// Those of all servers, for what is not said to be for one.
+    everywhere: Vec<Base>,
     listeners: ArcSwap<Listeners>,
-}
-
-/// Where a server runs.
-struct Directory {
-    path: PathBuf,
-    /// What a bare word would have to be there to lead towards what is ours.
-    towards: Vec<String>,
-    /// Whether everything there is ours.
-    is_ours: bool,
 }
 
 impl Guard {
     /// Prepares the guard from what is ours and from the variables that paths may be written with.
     #[must_use]
     pub fn new(places: Places, addresses: &[SocketAddr]) -> Self {
+        Self::with_names(places, addresses, Names::capture())
+    }
+
+    fn with_names(places: Places, addresses: &[SocketAddr], names: Names) -> Self {
         let owned = Owned::new(&places.directories, &places.files);
-        let working = places.working.into_iter().map(|(server, path)| {
-            let path = std::path::absolute(&path).unwrap_or(path);
-            let (towards, is_ours) = (owned.towards(&path), owned.is_within(&path));
-            (server, Directory { path, towards, is_ours })
-        });
-        Self {
-            working: working.collect(),
-            names: Names::capture(),
-            listeners: ArcSwap::from_pointee(Listeners::new(addresses)),
-            owned,
+        let servers = places.servers.iter();
+        let servers: HashMap<_, _> =
+            servers.map(|(server, started)| (server.clone(), bases::of(started, &names, &owned))).collect();
+        let mut everywhere: Vec<Base> = Vec::new();
+        for base in servers.values().flatten() {
+            match everywhere.iter_mut().find(|known| known.path == base.path) {
+                Some(known) if base.kind == bases::Kind::Working => known.kind = base.kind,
+                Some(_) => {}
+                None => everywhere.push(base.clone()),
+            }
         }
+        let listeners = ArcSwap::from_pointee(Listeners::new(addresses));
+        Self { owned, names, servers, everywhere, listeners }
     }
 
     /// Adds an address that is listened on from now on.
@@ -142,24 +146,23 @@ impl Guard {
     /// Denies a call of another server's operation whose parameters lead to what is ours.
     pub fn check(&self, operation: &Operation, params: &Map<String, Value>) -> Result<(), OwnPlace> {
         let Some(server) = operation.server() else { return Ok(()) };
-        self.look(Reach::of(operation), self.working.get(server), params)
+        self.look(Reach::of(operation), self.bases(server), params)
     }
 
     /// The same for a request that is no operation, such as reading a resource.
     pub fn check_request(&self, params: &Map<String, Value>) -> Result<(), OwnPlace> {
         let reach = Reach { reads: true, executes: false, destroys: false };
-        let nearest = self.working.values().find(|directory| directory.is_near());
-        self.look(reach, nearest, params)
+        self.look(reach, &self.everywhere, params)
     }
 
-    fn look(
-        &self,
-        reach: Reach,
-        at: Option<&Directory>,
-        params: &Map<String, Value>,
-    ) -> Result<(), OwnPlace> {
+    /// None for a server that runs who knows where.
+    fn bases(&self, server: &str) -> &[Base] {
+        self.servers.get(server).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn look(&self, reach: Reach, bases: &[Base], params: &Map<String, Value>) -> Result<(), OwnPlace> {
         let listeners = self.listeners.load();
-        let mut search = Search::new(self, &listeners, reach, at);
+        let mut search = Search::new(self, &listeners, reach, bases);
         search.object(params, 0)?;
         search.combined(params)
     }
@@ -168,21 +171,5 @@ impl Guard {
 impl Default for Guard {
     fn default() -> Self {
         Self::new(Places::default(), &[])
-    }
-}
-
-impl Directory {
-    fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Whether a bare word could name something of ours there.
-    fn is_near(&self) -> bool {
-        self.is_ours || !self.towards.is_empty()
-    }
-
-    /// Whether this word could.
-    fn leads(&self, word: &str) -> bool {
-        self.is_ours || self.towards.iter().any(|name| name.eq_ignore_ascii_case(word))
     }
 }

@@ -29,6 +29,10 @@ impl Names {
         Self { variables, home, user }
     }
 
+    pub(super) fn home(&self) -> Option<&str> {
+        self.home.as_deref().filter(|home| home.starts_with('/'))
+    }
+
     /// The text with every name in it filled in, if there is one that is known. `here` is the working directory.
     pub(super) fn filled(&self, text: &str, here: Option<&str>) -> Option<String> {
         if !text.contains(['~', '$', '%']) {

@@ -42,18 +42,25 @@ fn fixture() -> Fixture {
         symlink(root.join("home/share/aqueduct/new.db"), root.join("work/dangling")).unwrap();
         fs::hard_link(root.join("home/share/aqueduct/operator.key"), root.join("work/hard")).unwrap();
     }
-    let working = [("files", "work"), ("shell", "home/project")];
+    let started = |path: &str, texts: &[&str]| Started {
+        directory: root.join(path),
+        texts: texts.iter().map(|text| text.replace("ROOT", root.to_str().unwrap())).collect(),
+    };
+    let servers = [
+        ("files", started("work", &[])),
+        ("shell", started("home/project", &[])),
+        ("rooted", started("work", &["server.js", "ROOT/home/share", "--also=ROOT/home/project/src"])),
+    ];
     let places = Places {
         directories: vec![root.join("home/share/aqueduct")],
         files: vec![root.join("home/project/aqueduct.toml")],
-        working: working.map(|(name, path)| (name.to_owned(), root.join(path))).into(),
+        servers: servers.map(|(name, started)| (name.to_owned(), started)).into(),
     };
-    let mut guard =
-        Guard::new(places, &["127.0.0.1:7171".parse().unwrap(), "127.0.0.1:7172".parse().unwrap()]);
     let home = root.join("home").to_str().unwrap().to_owned();
     let variables =
         [("HOME".to_owned(), home.clone()), ("XDG_DATA_HOME".to_owned(), format!("{home}/share"))];
-    guard.names = Names::new(variables.into());
+    let addresses = ["127.0.0.1:7171".parse().unwrap(), "127.0.0.1:7172".parse().unwrap()];
+    let guard = Guard::with_names(places, &addresses, Names::new(variables.into()));
     Fixture { place, guard }
 }
 
@@ -64,7 +71,7 @@ impl Fixture {
 
     fn look(&self, server: &str, reach: Reach, params: Value) -> Result<(), OwnPlace> {
         let Value::Object(params) = params else { panic!("no object") };
-        self.guard.look(reach, self.guard.working.get(server), &params)
+        self.guard.look(reach, self.guard.bases(server), &params)
     }
 
     fn read(&self, path: &str) -> Result<(), OwnPlace> {
@@ -395,5 +402,192 @@ fn what_the_caller_is_told_names_no_place() {
         assert_eq!(error.code, aql::error::Code::PermissionDenied);
         assert!(!error.message.contains('/') && !error.message.contains("717"), "{}", error.message);
         assert!(Path::new(&error.message).components().count() == 1);
+    }
+}
+
+/// Servers resolve relative paths against what they are told of, take that for the root, or run who knows where.
+#[test]
+fn relative_paths_are_denied_wherever_they_may_start() {
+    let fixture = fixture();
+    let padded = format!("{}aqueduct/operator.key", "x/../".repeat(2_000));
+    for path in [
+        "aqueduct/operator.key",
+        "./aqueduct/safety.db-wal",
+        "aqueduct",
+        "/aqueduct/not-there",
+        "x/../aqueduct/not-there",
+        "../aqueduct.toml",
+        "/../aqueduct.toml",
+        "aq*/operator.key",
+        &padded,
+    ] {
+        let params = json!({"path": path});
+        assert_eq!(fixture.look("rooted", READS, params), Err(OwnPlace::Files), "{path:.60}");
+    }
+    let root = fixture.root();
+    for path in [
+        // From the home directory, and from the root.
+        "share/aqueduct/not-there",
+        "/share/aqueduct/not-there",
+        "/share/aqueduct",
+        "project/aqueduct.toml",
+        &format!("{}/home/share/aqueduct", root.trim_start_matches('/')),
+        // From anywhere.
+        "any/where/aqueduct/operator.key",
+        "..\\aqueduct\\entities.db-shm",
+        "aqueduct/x/../cursor.key",
+        "data:/../share/aqueduct/operator.key",
+        "data:/share/aqueduct/not-there",
+        "data:text/plain,/../../share/aqueduct/operator.key",
+    ] {
+        assert_eq!(fixture.read(path), Err(OwnPlace::Files), "{path}");
+    }
+    for path in ["aqueduct/operator.key", "/aqueduct/verification.key", "project/aqueduct.toml"] {
+        let params = json!({"path": path});
+        assert_eq!(fixture.look("far", READS, params), Err(OwnPlace::Files), "{path}");
+        let params = json!({"uri": path}).as_object().unwrap().clone();
+        assert_eq!(fixture.guard.check_request(&params), Err(OwnPlace::Files), "{path}");
+    }
+    let home = format!("{root}/home");
+    for params in [
+        json!({"dir": home, "read": "/share/aqueduct/not-there"}),
+        json!({"dir": "$HOME", "read": "/share/aqueduct/operator.key"}),
+        json!({"dir": home, "parts": ["share", "aqueduct"]}),
+        json!({"parts": ["share", "aqueduct", "operator.key"]}),
+        json!({"both": format!("{{\"dir\": \"{home}/share\", \"name\": \"aqueduct\"}}")}),
+    ] {
+        assert_eq!(fixture.look("files", READS, params.clone()), Err(OwnPlace::Files), "{params}");
+    }
+    for (server, reach, params) in [
+        ("rooted", READS, json!({"path": "aqueduct2/notes.txt"})),
+        ("rooted", READS, json!({"path": "/aqueduct2/notes.txt"})),
+        ("rooted", RUNS, json!({"query": "aqueduct", "user": "root", "command": "ls *; ls aq*"})),
+        ("rooted", RUNS, json!({"user": "home", "text": "and/or, /usr/bin/env"})),
+        ("files", RUNS, json!({"user": "root", "name": "tmp", "command": "ls * */*"})),
+        ("files", DELETES, json!({"name": "home", "tags": ["share", "aqueduct"]})),
+        ("far", READS, json!({"path": "src/operator.key", "also": "aqueduct/src/main.rs"})),
+        ("far", READS, json!({"path": "/srv/share/aqueduct"})),
+    ] {
+        assert_eq!(fixture.look(server, reach, params.clone()), Ok(()), "{server} {params}");
+    }
+    assert_eq!(fixture.look("rooted", DELETES, json!({"path": "."})), Err(OwnPlace::Above));
+}
+
+#[test]
+fn what_processes_show_is_denied() {
+    let fixture = fixture();
+    let mut child = std::process::Command::new("sleep")
+        .arg("60")
+        .current_dir(fixture.place.path().join("home/share/aqueduct2"))
+        .stdin(fs::File::open(fixture.place.path().join("home/share/aqueduct/operator.key")).unwrap())
+        .spawn()
+        .unwrap();
+    let pid = child.id();
+    let denied = [
+        format!("/proc/{pid}/environ"),
+        format!("/proc/{pid}/task/{pid}/environ"),
+        format!("/proc/{pid}/mem"),
+        format!("/proc/{pid}/cwd/../aqueduct/safety.db"),
+        format!("/proc/{pid}/fd/0"),
+        format!("/proc/{pid}/root{}/home/share/aqueduct/new", fixture.root()),
+        "/proc/self/environ".to_owned(),
+        "/proc/thread-self/environ".to_owned(),
+        "/proc/1/environ".to_owned(),
+        "proc/self/environ".to_owned(),
+        "cat /proc/self/environ".to_owned(),
+        "/proc/self/root/proc/7/environ".to_owned(),
+    ]
+    .map(|path| (fixture.read(&path), path));
+    let passed = fixture.read(&format!("/proc/{pid}/status"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for (found, path) in denied {
+        assert_eq!(found, Err(OwnPlace::Files), "{path}");
+    }
+    assert_eq!(passed, Ok(()));
+}
+
+#[test]
+fn padding_and_zones_hide_no_address() {
+    let fixture = fixture();
+    let long = "a".repeat(9_000);
+    for text in [
+        format!("http://127.0.0.1:7172/?{long}"),
+        format!("http://{long}@127.0.0.1:7172/"),
+        format!("{}http://localhost:7172/", "a:".repeat(100)),
+        format!("http://{long}:{long}@[::1]:07172/"),
+        format!("http://127.0.0.1:7172/{}", "ü".repeat(9_000)),
+        "http://[::ffff:127.0.0.1%25lo]:7172/".to_owned(),
+        "http://[::1%lo]:7172/".to_owned(),
+        "[::1%25lo]:7172".to_owned(),
+        r#"{"host": "127.0.0.1", "port": 7172}"#.to_owned(),
+        r#"{"to": {"host": "::1%lo", "port": "7172"}}"#.to_owned(),
+        r#"["localhost", 7172]"#.to_owned(),
+        r#""{\"host\": \"localhost\", \"port\": 7172}""#.to_owned(),
+    ] {
+        let found = fixture.look("files", READS, json!({"text": text}));
+        assert_eq!(found, Err(OwnPlace::Listener), "{text:.70}");
+    }
+    for command in ["nc localhost 7172", "exec 3<>/dev/tcp/x; telnet 127.1 7172 | head"] {
+        let found = fixture.look("shell", RUNS, json!({"command": command}));
+        assert_eq!(found, Err(OwnPlace::Listener), "{command}");
+    }
+    for text in [
+        format!("http://example.com:7172/?{long}"),
+        format!("{long} 127.0.0.1:17172 127.0.0.1:71720 x:7172"),
+        r#"{"host": "example.com", "port": 7172}"#.to_owned(),
+        r#"{"host": "localhost", "port": 5432}"#.to_owned(),
+        "[100%] of [50%25]: 7172".to_owned(),
+    ] {
+        assert_eq!(fixture.look("files", READS, json!({"text": text})), Ok(()), "{text:.70}");
+    }
+}
+
+/// Addresses that hold what they lead to are no paths, and what only looks like one is.
+#[test]
+fn an_address_that_holds_its_data_is_not_a_directory_of_that_name() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().canonicalize().unwrap();
+    fs::create_dir(root.join("data")).unwrap();
+    let started = Started { directory: root.clone(), texts: Vec::new() };
+    let places = Places {
+        directories: vec![root.join("data")],
+        servers: [("shell".to_owned(), started)].into(),
+        ..Places::default()
+    };
+    let guard = Guard::with_names(places, &[], Names::new(HashMap::new()));
+    let look =
+        |text: &str| guard.look(RUNS, guard.bases("shell"), json!({"text": text}).as_object().unwrap());
+    for text in [
+        "data:text/plain;base64,SGVsbG8=",
+        "data:;base64,SGVsbG8=",
+        "DATA:image/svg+xml,x",
+        "data:text/plain,a b",
+    ] {
+        assert_eq!(look(text), Ok(()), "{text}");
+    }
+    for text in
+        ["data:x", "data:/../data/new", "data:text/plain,/../../data/new", "data/new", "cat data", "data:,x"]
+    {
+        assert_eq!(look(text), Err(OwnPlace::Files), "{text}");
+    }
+}
+
+/// A letter with its accent is one sign or two; large and small letters are the same on some file systems only.
+#[test]
+fn names_are_compared_in_one_form() {
+    let (one, two) = ("/srv/caf\u{e9}/aqueduct", "/srv/cafe\u{301}/aqueduct");
+    for (own, other) in [(one, two), (two, one)] {
+        let owned = Owned::with_folding(&[PathBuf::from(own)], &[], false);
+        assert_eq!(owned.lies(&Path::new(other).join("x")), Some(places::Lies::Within));
+        assert_eq!(owned.lies(Path::new(other).parent().unwrap()), Some(places::Lies::AboveDirectory));
+        assert!(owned.is_named_in(&format!("cat {other}/operator.key")));
+        assert_eq!(owned.lies(Path::new("/srv/cafe/aqueduct")), None);
+        assert_eq!(owned.lies(&Path::new("/srv").join(other.replace("aqueduct", "AQUEDUCT"))), None);
+        let folding = Owned::with_folding(&[PathBuf::from(own)], &[], true);
+        let large = other.to_uppercase().replace("/SRV", "/srv");
+        assert_eq!(folding.lies(Path::new(&large)), Some(places::Lies::Within), "{large}");
+        assert!(folding.is_named_in(&format!("cat {large}/operator.key")));
+        assert!(folding.is_end_of_ours(Path::new("Aqueduct/OPERATOR.key")));
     }
 }

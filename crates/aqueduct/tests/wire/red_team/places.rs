@@ -8,10 +8,14 @@ use crate::{
     upstreams::{Place, call},
 };
 
+const MORE: &str = "[upstream.up.tools.echo]\ndanger = \"safe\"\n\
+    [operator.webhook.phone]\nurl = \"http://127.0.0.1:9/\"\nsecret_file = \"geh\u{e9}im.key\"\n";
+
 /// Every way that an agent might spell what is ours, through a server that would do anything.
 #[test]
 fn no_spelling_of_our_files_or_addresses_reaches_another_server() {
-    let place = Place::new().stdio("up", &[], "[upstream.up.tools.echo]\ndanger = \"safe\"\n");
+    let place = Place::new().stdio("up", &[], MORE);
+    std::fs::write(place.path().join("geh\u{e9}im.key"), "0123456789abcdef0123456789abcdef").unwrap();
     let server = place.setup().http();
     let mut client = Client::http(server.clone(), crate::harness::Era::Initialize("2025-11-25"));
     place.wait_for(&mut client, &["up"]);
@@ -36,6 +40,14 @@ fn no_spelling_of_our_files_or_addresses_reaches_another_server() {
         "http://2130706433:7172/".to_owned(),
         "HTTP://user:pass@LOCALHOST.:7172/".to_owned(),
         format!("http://127.0.0.1:{port}/mcp"),
+        "/proc/self/environ".to_owned(),
+        "data/operator.key".to_owned(),
+        "any/data/operator.key".to_owned(),
+        format!("{}/geh\u{e9}im.key", place.path().display()),
+        format!("{}/gehe\u{301}im.key", place.path().display()),
+        format!("http://127.0.0.1:{port}/?{}", "a".repeat(9_000)),
+        format!("http://[::ffff:127.0.0.1%25lo]:{port}/"),
+        format!("{{\"host\": \"127.0.0.1\", \"port\": {port}}}"),
         format!("see http://127.1:{port}/mcp for more"),
     ];
     for spelling in &spellings {

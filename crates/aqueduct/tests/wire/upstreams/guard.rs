@@ -65,6 +65,15 @@ fn a_real_filesystem_server_reads_everything_but_what_is_ours() {
         at("notes/../data/operator.key"),
         at("harmless.txt"),
         config,
+        // Its own relative paths start where it is allowed to go.
+        "data/operator.key".to_owned(),
+        "./notes/../data/safety.db-wal".to_owned(),
+        "/data/operator.key".to_owned(),
+        "data:/../data/operator.key".to_owned(),
+        format!("http://127.0.0.1:7172/?{}", "a".repeat(9_000)),
+        "http://[::ffff:127.0.0.1%25lo]:7172/".to_owned(),
+        "{\"host\": \"127.0.0.1\", \"port\": 7172}".to_owned(),
+        "/proc/self/environ".to_owned(),
     ] {
         denied(&mut client, read, json!({"path": path}));
     }
