@@ -75,7 +75,7 @@ pub struct Session {
     /// Lists that were answered in part.
     snapshots: Mutex<Snapshots>,
     /// Calls in flight by the id their request carries, to be found by a cancellation.
-    running: Mutex<HashMap<Arc<str>, Arc<Cancellation>>>,
+    running: Mutex<HashMap<Arc<str>, Arc<Cancellation>, foldhash::fast::RandomState>>,
     used_at: AtomicU64,
     started: AtomicBool,
     /// Executions that run for it.

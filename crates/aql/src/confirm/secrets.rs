@@ -49,7 +49,7 @@ pub(super) fn is_secret_key(name: &str) -> bool {
 pub(super) fn is_secret_pair(object: &Map<String, Value>) -> bool {
     let named = ["name", "key", "Name", "Key", "header", "variable"];
     let secret = |name: &&str| object.get(*name).and_then(Value::as_str).is_some_and(is_secret_key);
-    object.keys().any(|key| key.eq_ignore_ascii_case("value")) && named.iter().any(|name| secret(name))
+    object.keys().any(|key| key.eq_ignore_ascii_case("value")) && named.iter().any(secret)
 }
 
 /// Whether this is a flag whose secret is the next argument.

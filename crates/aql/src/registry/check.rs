@@ -91,7 +91,7 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
     let types = param::freeze_types(&all_types, &declared, &mut report);
 
     let mut operations = Vec::new();
-    let mut by_name = HashMap::new();
+    let mut by_name = HashMap::default();
     let given = std::iter::once(introspect::definition()).chain(builder.operations.iter().cloned());
     for (index, definition) in given.enumerate() {
         let subject = format!("operation '{}'", definition.name);

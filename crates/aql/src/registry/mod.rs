@@ -9,6 +9,7 @@ mod unknown;
 
 use std::{collections::HashMap, sync::Arc};
 
+use foldhash::fast::FixedState;
 use serde_json::{Map, Value};
 
 pub use self::{
@@ -67,7 +68,7 @@ pub struct Registry {
     pub(crate) operations: Vec<Operation>,
     pub(crate) policy: Policy,
     pub(crate) table: Table,
-    pub(crate) by_name: HashMap<OperationName, OperationId>,
+    pub(crate) by_name: HashMap<OperationName, OperationId, FixedState>,
     pub(crate) types: Types,
     pub(crate) pinned: Vec<String>,
     pub(crate) version: String,
