@@ -83,7 +83,7 @@ fn find(asked: Option<PathBuf>, environment: &Environment) -> Result<Option<Foun
 }
 
 /// Where a file is looked for when none is named.
-pub(crate) fn usual_files(environment: &Environment) -> impl Iterator<Item = PathBuf> {
+pub(crate) fn usual_files(environment: &Environment) -> impl Iterator<Item = PathBuf> + use<> {
     let usual = [
         Some(PathBuf::from(FILE_NAME)),
         environment.config_home().map(|home| home.join("aqueduct").join(FILE_NAME)),

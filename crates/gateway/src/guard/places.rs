@@ -152,8 +152,8 @@ impl Owned {
         let mut parts = path.components().rev().map(|part| part.as_os_str().to_str());
         let (Some(Some(file)), Some(Some(directory))) = (parts.next(), parts.next()) else { return false };
         let (file, directory) = (form(file, self.folds), form(directory, self.folds));
-        let is_ours = |own: &&str| file.strip_prefix(**own).is_some_and(|rest| BESIDE.contains(&rest));
-        (FILES.iter().any(|own| is_ours(&own)) && self.directory_names.iter().any(|own| *own == directory))
+        let is_ours = |own: &str| file.strip_prefix(own).is_some_and(|rest| BESIDE.contains(&rest));
+        (FILES.iter().any(|own| is_ours(own)) && self.directory_names.iter().any(|own| *own == directory))
             || (file == CONFIGURATION && self.configuration_names.iter().any(|own| *own == directory))
     }
 
