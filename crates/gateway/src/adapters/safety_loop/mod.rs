@@ -24,7 +24,6 @@ use aql::{
     policy::{Blocks, Executing, Rule, Then},
     registry::RESERVED,
 };
-use arc_swap::ArcSwap;
 use jiff::{SignedDuration, Timestamp};
 
 pub use operations::{definitions, operations};
@@ -90,7 +89,6 @@ pub struct SafetyLoop {
     codes: Codes,
     judge: Judge,
     watch: Watch,
-    seen: ArcSwap<Snapshot>,
     /// Sessions whose end is waited for.
     watched: Mutex<HashSet<String>>,
     evaluations: AtomicU64,
@@ -139,10 +137,9 @@ impl SafetyLoop {
             adapter: adapter.to_owned(),
         };
         let watch = store.watch(&judge.owner)?;
-        let seen = watch.look(clock())?.unwrap_or_default();
+        watch.look(clock())?;
         Ok(Arc::new(Self {
             codes: Codes::open(dir)?,
-            seen: ArcSwap::from_pointee(seen),
             watched: Mutex::default(),
             evaluations: AtomicU64::new(0),
             store,
@@ -186,17 +183,10 @@ impl SafetyLoop {
             return Ok(None);
         }
         let now = (self.clock)();
-        let seen = self.seen(now)?;
+        let seen = self.watch.look(now)?;
         let bound = seen.sessions.get(session.id());
         let executing = bound.into_iter().flatten().map(|bound| bound.executing(now)).collect();
         Ok(Some(Supervised { seen, executing }))
-    }
-
-    fn seen(&self, now: Timestamp) -> Result<Arc<Snapshot>, store::Error> {
-        if let Some(snapshot) = self.watch.look(now)? {
-            self.seen.store(Arc::new(snapshot));
-        }
-        Ok(self.seen.load_full())
     }
 
     /// Writes down where an executing agent does something that it has not reported. The rule is cooperative, so it is
@@ -208,7 +198,7 @@ impl SafetyLoop {
             return Ok(());
         }
         let now = (self.clock)();
-        let seen = self.seen(now)?;
+        let seen = self.watch.look(now)?;
         let Some(bound) = seen.sessions.get(session.id()).filter(|bound| !bound.is_empty()) else {
             return Ok(());
         };

@@ -1,7 +1,7 @@
 //! Who is blocked and who executes, in memory and fresh: other processes block and unblock agents too.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use aql::policy::{self, Blocks, Executing};
 use jiff::Timestamp;
@@ -61,37 +61,38 @@ struct Seen {
     /// What SQLite counts of others' commits, and what we count of those that matter.
     version: Option<i64>,
     change: Option<i64>,
+    /// What was read then. It is replaced under the lock: whoever finds nothing new must find it.
+    snapshot: Arc<Snapshot>,
 }
 
 impl SafetyStore {
     /// Watches for a process. Blocks: meant for the start of the process.
     pub fn watch(&self, owner: &str) -> Result<Watch, Error> {
         let connection = self.database.connection(OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let seen = Mutex::new(Seen { connection, version: None, change: None });
+        let seen = Mutex::new(Seen { connection, version: None, change: None, snapshot: Arc::default() });
         Ok(Watch { owner: owner.to_owned(), seen })
     }
 }
 
 impl Watch {
-    /// Everything anew, if there may be anything new.
-    pub fn look(&self, now: Timestamp) -> Result<Option<Snapshot>, Error> {
+    /// What is known now, read anew if there may be anything new. Nobody is given less than an earlier caller was.
+    pub fn look(&self, now: Timestamp) -> Result<Arc<Snapshot>, Error> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let version =
             seen.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
         if seen.version == Some(version) {
-            return Ok(None);
+            return Ok(Arc::clone(&seen.snapshot));
         }
         let change = seen
             .connection
             .prepare_cached("SELECT number FROM agent_changes")?
             .query_row([], |row| row.get(0))?;
-        if seen.change == Some(change) {
-            seen.version = Some(version);
-            return Ok(None);
+        if seen.change != Some(change) {
+            seen.snapshot = Arc::new(read(&seen.connection, &self.owner, now)?);
+            seen.change = Some(change);
         }
-        let snapshot = read(&seen.connection, &self.owner, now)?;
-        (seen.version, seen.change) = (Some(version), Some(change));
-        Ok(Some(snapshot))
+        seen.version = Some(version);
+        Ok(Arc::clone(&seen.snapshot))
     }
 }
 

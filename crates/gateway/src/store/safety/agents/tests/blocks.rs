@@ -204,36 +204,54 @@ async fn a_watch_sees_what_others_do_and_reads_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let (one, other) = (Process::start(dir.path()), Process::start(dir.path()));
     let watch = one.store.watch(&one.judge.owner).unwrap();
-    assert!(watch.look(one.now).unwrap().unwrap().blocks.is_empty());
-    assert!(watch.look(one.now).unwrap().is_none(), "nothing is new");
+    let first = watch.look(one.now).unwrap();
+    assert!(first.blocks.is_empty());
+    assert!(Arc::ptr_eq(&first, &watch.look(one.now).unwrap()), "nothing is new");
     one.store.audit(aql::audit::Event::new("TEST"), one.now).await.unwrap();
-    assert!(watch.look(one.now).unwrap().is_none(), "an audit entry changes nothing here");
+    assert!(Arc::ptr_eq(&first, &watch.look(one.now).unwrap()), "an audit entry changes nothing here");
     let executing = |snapshot: &Snapshot| {
         let bound = snapshot.sessions.get("session-1").into_iter().flatten();
         bound.map(|bound| bound.executing(one.now)).collect::<Vec<_>>()
     };
     one.start_agent("a1").await.unwrap();
-    let seen = watch.look(one.now).unwrap().unwrap();
+    let seen = watch.look(one.now).unwrap();
     assert_eq!(executing(&seen), [Executing::NothingReported { agent: "a1".to_owned() }]);
     one.step("a1", "list files").await;
-    assert_eq!(
-        executing(&watch.look(one.now).unwrap().unwrap()),
-        [Executing::Running { agent: "a1".to_owned() }]
-    );
+    assert_eq!(executing(&watch.look(one.now).unwrap()), [Executing::Running { agent: "a1".to_owned() }]);
     one.step("a1", "score 45").await;
-    let seen = watch.look(one.now).unwrap().unwrap();
+    let seen = watch.look(one.now).unwrap();
     assert!(matches!(&executing(&seen)[..], [Executing::Paused { .. }]));
     let asked =
         one.store.approvals(&[crate::store::safety::ApprovalState::Pending], 1, one.now).await.unwrap();
     other.store.answer(&asked[0].id, true, "test", "tester", one.now).await.unwrap();
-    assert_eq!(
-        executing(&watch.look(one.now).unwrap().unwrap()),
-        [Executing::Running { agent: "a1".to_owned() }]
-    );
+    assert_eq!(executing(&watch.look(one.now).unwrap()), [Executing::Running { agent: "a1".to_owned() }]);
     other.start_agent("a1").await.unwrap();
     other.step("a1", "rm -rf /").await;
-    let seen = watch.look(one.now).unwrap().unwrap();
+    let seen = watch.look(one.now).unwrap();
     assert_eq!(seen.blocks.of_principal("mallory").unwrap().agent, "a1");
     other.store.unblock("a1", "tester", "test", "", one.now).await.unwrap();
-    assert!(watch.look(one.now).unwrap().unwrap().blocks.is_empty());
+    assert!(watch.look(one.now).unwrap().blocks.is_empty());
+}
+
+/// Whoever asks once a block is written is told of it, however many ask.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_block_that_is_written_is_seen_by_every_thread() {
+    let dir = tempfile::tempdir().unwrap();
+    let process = Process::start(dir.path());
+    let watch = process.store.watch(&process.judge.owner).unwrap();
+    process.start_agent("a1").await.unwrap();
+    for _ in 0..30 {
+        process.step("a1", "rm -rf /").await;
+        let together = std::sync::Barrier::new(16);
+        let look = || {
+            together.wait();
+            watch.look(process.now).unwrap().blocks.of_principal("mallory").is_some()
+        };
+        let missed = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..16).map(|_| scope.spawn(look)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).filter(|saw| !saw).count()
+        });
+        assert_eq!(missed, 0);
+        process.store.unblock("a1", "tester", "test", "", process.now).await.unwrap();
+    }
 }
