@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
 
 use super::executions::all_open;
-use super::kept::{Which, load};
-use super::{AgentExecution, SafetyStore, blocks};
+use super::kept::{Which, load, verifying};
+use super::{AgentExecution, SafetyStore, blocks, pause};
 use crate::store::Error;
 use crate::store::columns::all;
 use crate::store::safety::approvals::{self, ApprovalState};
@@ -20,6 +20,30 @@ pub struct Snapshot {
     pub blocks: Blocks,
     /// The executions of this process by their session.
     pub sessions: HashMap<String, Vec<Bound>>,
+    /// What holds for all sessions of a principal, by the principal: a pause is not left by ending its execution.
+    pub pauses: HashMap<String, Vec<Pausing>>,
+}
+
+impl Snapshot {
+    /// What holds for the calls of a session of a principal.
+    #[must_use]
+    pub fn executing(&self, session_id: &str, principal: &str, now: Timestamp) -> Vec<Executing> {
+        let bound = self.sessions.get(session_id).into_iter().flatten().map(|bound| bound.executing(now));
+        let pauses = self.pauses.get(principal).into_iter().flatten().filter(|pausing| now < pausing.until);
+        let pauses = pauses.map(|pausing| Executing::Paused {
+            agent: pausing.agent.clone(),
+            reason: pausing.reason.clone(),
+        });
+        bound.chain(pauses).collect()
+    }
+}
+
+/// An agent that waits for a person, whether it executes or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pausing {
+    pub agent: String,
+    pub reason: String,
+    pub until: Timestamp,
 }
 
 /// An execution that a session is bound to.
@@ -108,7 +132,17 @@ fn read(connection: &Connection, owner: &str, now: Timestamp) -> Result<Snapshot
         let bound = bound(connection, owner, &execution, now)?;
         sessions.entry(execution.caller.session_id).or_default().push(bound);
     }
-    Ok(Snapshot { blocks: blocks.collect(), sessions })
+    let mut pauses: HashMap<String, Vec<Pausing>> = HashMap::new();
+    for left in pause::all_left(connection)? {
+        let pausing = Pausing { agent: left.agent, reason: left.pause.reason, until: left.until };
+        pauses.entry(left.principal).or_default().push(pausing);
+    }
+    for asked in verifying(connection, owner)? {
+        let reason = super::tell::waiting_for_code(&asked.challenge.id);
+        let pausing = Pausing { agent: asked.agent, reason, until: asked.challenge.expires_at };
+        pauses.entry(asked.principal).or_default().push(pausing);
+    }
+    Ok(Snapshot { blocks: blocks.collect(), sessions, pauses })
 }
 
 fn bound(

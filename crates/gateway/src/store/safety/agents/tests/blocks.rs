@@ -255,3 +255,43 @@ async fn a_block_that_is_written_is_seen_by_every_thread() {
         process.store.unblock("a1", "tester", "test", "", process.now).await.unwrap();
     }
 }
+
+/// REQ-OOB-12 REQ-OOB-22: nobody can lock or learn the challenges of another principal.
+#[tokio::test]
+async fn another_principal_neither_learns_the_challenge_nor_locks_the_agent() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut process = Process::start(dir.path());
+    let id = blocked(&process).await;
+    process.wait(301);
+    let judge = (process.judge.clone(), "fresh".to_owned());
+    let refused = process.store.refusal("a1", alice(), judge.clone(), process.now).await.unwrap().unwrap();
+    assert!(matches!(refused, Refused::BlockedForAnother { .. }), "{refused:?}");
+    for _ in 0..10 {
+        let given = process.store.verify(&id, None, alice(), process.now).await.unwrap();
+        assert!(matches!(given, Verified::Wrong { .. }), "{given:?}");
+    }
+    let given = process.store.verify(&id, None, alice(), process.now).await.unwrap();
+    assert!(matches!(given, Verified::Locked { .. }), "{given:?}");
+    let refused = process.store.refusal("a1", mallory(), judge, process.now).await.unwrap().unwrap();
+    let Refused::Blocked { challenge: Some(challenge), .. } = refused else { panic!("{refused:?}") };
+    assert_eq!(challenge.id, "fresh");
+    let code = process.reveal("fresh").await;
+    assert!(matches!(process.give("fresh", &code).await, Verified::Right(_)), "the agent is not locked");
+}
+
+/// REQ-OOB-24
+#[tokio::test]
+async fn the_operator_s_unblock_forgives_wrong_codes() {
+    let dir = tempfile::tempdir().unwrap();
+    let process = Process::start(dir.path());
+    let id = blocked(&process).await;
+    for _ in 0..10 {
+        process.give(&id, "wrong").await;
+    }
+    assert!(matches!(process.give(&id, "wrong").await, Verified::Locked { .. }));
+    process.store.unblock("a1", "olivia", "command", "", process.now).await.unwrap().unwrap();
+    let told = process.step("a1", "rm -rf /tmp/x").await;
+    let id = verification_id(told_of(&told, "danger_zone")[0]);
+    let code = process.reveal(&id).await;
+    assert!(matches!(process.give(&id, &code).await, Verified::Right(_)));
+}
