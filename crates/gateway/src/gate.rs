@@ -128,6 +128,7 @@ impl Gate<'_> {
         if let Err(place) = self.guard.check(request.operation(), request.params()) {
             return Err(Box::pin(self.kept_away(&request, &place)).await);
         }
+        self.held_by_the_loop(&request).await?;
         let (decision, agent) = self.decide(&request)?;
         if decision != Decision::Allow {
             return Box::pin(self.held(request, decision, agent)).await;
@@ -167,6 +168,14 @@ impl Gate<'_> {
                 Err(self.denied(registry, request.operation(), params, &reason).await)
             }
         }
+    }
+
+    /// Turns a call away that the loop has something against, before anybody is asked about it.
+    async fn held_by_the_loop(&self, request: &ValidRequest) -> Result<(), Error> {
+        let Some(safety) = self.safety else { return Ok(()) };
+        let Some(safety_loop) = safety.safety_loop() else { return Ok(()) };
+        let found = safety_loop.refuses(safety, request.operation(), request.params(), self.session).await;
+        found.map_or(Ok(()), Err)
     }
 
     /// Decides a call by what is known now, and tells the agent that it is made for.

@@ -40,7 +40,8 @@ pub struct Pause {
 pub struct Blocked {
     pub agent: String,
     pub reason: String,
-    pub verification_id: String,
+    /// Told to the blocked principal, who alone has any use for it.
+    pub verification_id: Option<String>,
     pub at: Timestamp,
 }
 
@@ -87,7 +88,7 @@ pub fn notifications(facts: Facts) -> Vec<Notification> {
             operation: None,
             reason: Some(block.reason),
             level: Some("danger_zone".to_owned()),
-            verification_id: Some(block.verification_id),
+            verification_id: block.verification_id,
         }),
         timestamp: block.at,
     });

@@ -38,6 +38,8 @@ pub enum Command {
     Reveal { challenge: String },
     /// Somebody gave a code, which is right or not.
     Attempt { challenge: String, right: bool },
+    /// Somebody else than the agent's principal gave a wrong code. The challenge is spent, and the rest is theirs.
+    Spend { challenge: String },
     /// The operator ends the block without a code.
     Unblock,
 }
@@ -131,6 +133,12 @@ impl Agent {
             Command::Stop { .. } | Command::Ask { .. } | Command::Pause { .. } | Command::Look => {}
             Command::Reveal { challenge } => effects.push(self.reveal(challenge, now)),
             Command::Attempt { challenge, right } => effects.extend(self.attempt(challenge, right, now)),
+            Command::Spend { challenge } => {
+                if let Some(known) = self.challenges.get_mut(&challenge).filter(|known| known.is_live(now)) {
+                    known.state = State::Failed;
+                }
+                effects.push(Effect::Failed { challenge });
+            }
             Command::Unblock => effects.extend(self.unblock()),
         }
         (self, effects)
@@ -222,6 +230,7 @@ impl Agent {
 
     fn unblock(&mut self) -> Vec<Effect> {
         let Some(id) = self.blocked_by.take() else { return Vec::new() };
+        self.attempts.forgive();
         self.reissues.forgive();
         let mut effects = vec![Effect::Unblocked];
         if let Some(challenge) = self.challenges.get_mut(&id).filter(|known| known.state.is_live()) {

@@ -177,6 +177,7 @@ proptest! {
                 Move::Unblock => {
                     if let Some(by) = model.blocked_by.take() {
                         if model.is_live(by, now) { model.challenges.get_mut(&by).unwrap().3 = Some("withdrawn"); }
+                        (model.failures, model.lockouts, model.locked_until) = (Vec::new(), 0, 0);
                         model.forget_reissues();
                     }
                 }

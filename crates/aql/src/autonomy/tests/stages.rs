@@ -211,7 +211,7 @@ fn notifications_come_in_the_order_of_time() {
         blocks: vec![notify::Blocked {
             agent: "a2".to_owned(),
             reason: "b".to_owned(),
-            verification_id: "w".to_owned(),
+            verification_id: Some("w".to_owned()),
             at: at(40),
         }],
         news: vec![notify::News { is_error: true, message: "m".to_owned(), operation: None, at: at(10) }],

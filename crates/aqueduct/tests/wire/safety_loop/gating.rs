@@ -71,6 +71,9 @@ fn a_gated_call_is_pending_until_another_principal_confirms_it() {
     assert_eq!(code(&guessed), "TOKEN_INVALID", "{guessed}");
     assert_eq!(step(&mut client, "a1", "listing the files")["continue"], false);
     assert_eq!(client.read("get_entity", json!({"entity_id": id}))["success"], true);
+    let held = create(&mut client);
+    assert_eq!(code(&held), "PERMISSION_DENIED", "{held}");
+    assert_eq!(held["error"]["details"]["approval_id"], gated["error"]["details"]["approval_id"]);
 
     // The same store, served to somebody else.
     let sha = "2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e90";

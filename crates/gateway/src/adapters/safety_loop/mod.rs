@@ -20,18 +20,22 @@ use aql::{
     audit::{Event, Outcome},
     autonomy::{Autonomy, Mode, Rules, Scorer, Settings, Words, define, fold, pattern},
     category::Category,
+    confirm::params_hash,
+    error::Error,
     operation::Operation,
     policy::{Blocks, Executing, Rule, Then},
     registry::RESERVED,
+    shared::CONFIRMATION_TOKEN,
 };
-use arc_swap::ArcSwap;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
+use serde_json::{Map, Value};
 
 pub use operations::{definitions, operations};
 
 use crate::{
     codes::Codes,
     pipeline::Clock,
+    safety::Safety,
     session::Session,
     store::{
         self, SafetyStore,
@@ -90,7 +94,6 @@ pub struct SafetyLoop {
     codes: Codes,
     judge: Judge,
     watch: Watch,
-    seen: ArcSwap<Snapshot>,
     /// Sessions whose end is waited for.
     watched: Mutex<HashSet<String>>,
     evaluations: AtomicU64,
@@ -100,6 +103,7 @@ pub struct SafetyLoop {
 /// What holds for a session's calls because of the loop.
 pub struct Supervised {
     seen: Arc<Snapshot>,
+    agent: Option<String>,
     pub executing: Vec<Executing>,
 }
 
@@ -112,11 +116,7 @@ impl Supervised {
     /// The agent that the session belongs to.
     #[must_use]
     pub fn agent(&self) -> Option<String> {
-        self.executing.first().map(|executing| match executing {
-            Executing::NothingReported { agent }
-            | Executing::Paused { agent, .. }
-            | Executing::Running { agent } => agent.clone(),
-        })
+        self.agent.clone()
     }
 }
 
@@ -139,10 +139,9 @@ impl SafetyLoop {
             adapter: adapter.to_owned(),
         };
         let watch = store.watch(&judge.owner)?;
-        let seen = watch.look(clock())?.unwrap_or_default();
+        watch.look(clock())?;
         Ok(Arc::new(Self {
             codes: Codes::open(dir)?,
-            seen: ArcSwap::from_pointee(seen),
             watched: Mutex::default(),
             evaluations: AtomicU64::new(0),
             store,
@@ -186,17 +185,75 @@ impl SafetyLoop {
             return Ok(None);
         }
         let now = (self.clock)();
-        let seen = self.seen(now)?;
+        let seen = self.watch.look(now)?;
         let bound = seen.sessions.get(session.id());
-        let executing = bound.into_iter().flatten().map(|bound| bound.executing(now)).collect();
-        Ok(Some(Supervised { seen, executing }))
+        let agent = bound.and_then(|bound| bound.first()).map(|bound| bound.agent.clone());
+        let executing = seen.executing(session.id(), session.principal(), now);
+        Ok(Some(Supervised { seen, agent, executing }))
     }
 
-    fn seen(&self, now: Timestamp) -> Result<Arc<Snapshot>, store::Error> {
-        if let Some(snapshot) = self.watch.look(now)? {
-            self.seen.store(Arc::new(snapshot));
+    /// What the loop has against a call before anybody is asked about it: an agent that is blocked is not started, and
+    /// one whose call waits for a person makes no other.
+    pub(crate) async fn refuses(
+        &self,
+        safety: &Arc<Safety>,
+        operation: &Operation,
+        params: &Map<String, Value>,
+        session: &Session,
+    ) -> Option<Error> {
+        if self.mode() != Mode::Enforcing || operation.category() == Category::Read {
+            return None;
         }
-        Ok(self.seen.load_full())
+        let name = operation.name().as_str();
+        let found = match name {
+            define::EXECUTE_AGENT => self.refuses_start(safety, params, session).await,
+            _ if RESERVED.contains(&name) || operation.is_dry_run(params) => return None,
+            _ => self.holds(operation, params, session).await,
+        };
+        found.unwrap_or_else(|error| Some(refusal::undecided(name, error)))
+    }
+
+    async fn refuses_start(
+        &self,
+        safety: &Arc<Safety>,
+        params: &Map<String, Value>,
+        session: &Session,
+    ) -> Result<Option<Error>, store::Error> {
+        let agent = fold(params.get("element_name").and_then(Value::as_str).unwrap_or_default()).text;
+        let now = (self.clock)();
+        if self.watch.look(now)?.blocks.of_agent(&agent).is_none() {
+            return Ok(None);
+        }
+        let challenge_id = uuid::Uuid::new_v4().to_string();
+        let judge = (self.judge.clone(), challenge_id.clone());
+        let Some(why) = self.store.refusal(&agent, caller(session), judge, now).await? else {
+            return Ok(None);
+        };
+        operations::announce(Some(safety), &why, &challenge_id).await;
+        Ok(Some(refusal::refused(define::EXECUTE_AGENT, &agent, why)))
+    }
+
+    /// Whether another call of the session's agent waits for a person. The same one may be repeated, to learn the answer.
+    async fn holds(
+        &self,
+        operation: &Operation,
+        params: &Map<String, Value>,
+        session: &Session,
+    ) -> Result<Option<Error>, store::Error> {
+        let (now, name) = ((self.clock)(), operation.name().as_str());
+        let seen = self.watch.look(now)?;
+        for bound in seen.sessions.get(session.id()).into_iter().flatten() {
+            let waiting =
+                self.store.waiting_calls(&self.judge.owner, session.id(), &bound.agent, now).await?;
+            let Some(first) = waiting.first() else { continue };
+            let mut params = params.clone();
+            params.remove(CONFIRMATION_TOKEN);
+            let hash = params_hash(&params);
+            if !waiting.iter().any(|call| call.operation == name && call.params_hash == hash) {
+                return Ok(Some(refusal::held(name, &bound.agent, first)));
+            }
+        }
+        Ok(None)
     }
 
     /// Writes down where an executing agent does something that it has not reported. The rule is cooperative, so it is
@@ -208,7 +265,7 @@ impl SafetyLoop {
             return Ok(());
         }
         let now = (self.clock)();
-        let seen = self.seen(now)?;
+        let seen = self.watch.look(now)?;
         let Some(bound) = seen.sessions.get(session.id()).filter(|bound| !bound.is_empty()) else {
             return Ok(());
         };

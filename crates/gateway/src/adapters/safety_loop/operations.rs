@@ -20,7 +20,10 @@ use crate::{
     adapters::Operations,
     dispatch::{Context, Outcome, Work},
     gate::Permitted,
-    store::safety::agents::{AgentExecution, Confirmed, NewAgentExecution, NewStep, Status, Verified},
+    safety::Safety,
+    store::safety::agents::{
+        AgentExecution, Confirmed, NewAgentExecution, NewStep, Refused, Status, Verified,
+    },
 };
 
 /// The operations and their types without anything behind them, to be looked at.
@@ -119,18 +122,22 @@ fn view(execution: &AgentExecution) -> Value {
 async fn execute(asked: Asked) -> Result<Value, Error> {
     let agent = asked.agent()?;
     let Asked { own, context, .. } = &asked;
+    let challenge_id = id();
     let new = NewAgentExecution {
         id: id(),
         agent: agent.clone(),
         caller: caller(&context.session),
         goal: asked.kept("goal"),
-        challenge_id: id(),
+        challenge_id: challenge_id.clone(),
     };
     own.watch(&context.session);
     let started = own.store.start_agent(new, own.judge.clone(), context.now).await;
     match started.map_err(|error| undecided(define::EXECUTE_AGENT, error))? {
         Ok(execution) => Ok(view(&execution)),
-        Err(why) => Err(refused(define::EXECUTE_AGENT, &agent, why)),
+        Err(why) => {
+            announce(context.gateway.safety(), &why, &challenge_id).await;
+            Err(refused(define::EXECUTE_AGENT, &agent, why))
+        }
     }
 }
 
@@ -164,7 +171,10 @@ async fn record(asked: Asked) -> Result<Value, Error> {
             }
             Ok(json!(recorded.directive))
         }
-        Err(why) => Err(refused(define::RECORD_EXECUTION_STEP, &agent, why)),
+        Err(why) => {
+            announce(context.gateway.safety(), &why, &challenge_id).await;
+            Err(refused(define::RECORD_EXECUTION_STEP, &agent, why))
+        }
     }
 }
 
@@ -188,11 +198,23 @@ async fn abort(asked: Asked) -> Result<Value, Error> {
 async fn end(asked: &Asked, operation: &str, status: Status, note: Option<String>) -> Result<Value, Error> {
     let agent = asked.agent()?;
     let Asked { own, context, .. } = asked;
-    let judge = (own.judge.clone(), id());
+    let challenge_id = id();
+    let judge = (own.judge.clone(), challenge_id.clone());
     let ended = own.store.end_agent(&agent, caller(&context.session), status, note, judge, context.now).await;
     match ended.map_err(|error| undecided(operation, error))? {
         Ok(execution) => Ok(view(&execution)),
-        Err(why) => Err(refused(operation, &agent, why)),
+        Err(why) => {
+            announce(context.gateway.safety(), &why, &challenge_id).await;
+            Err(refused(operation, &agent, why))
+        }
+    }
+}
+
+/// Tells the operator's side of a challenge that was issued because the last one was over.
+pub(super) async fn announce(safety: Option<&Arc<Safety>>, why: &Refused, challenge_id: &str) {
+    let Refused::Blocked { challenge: Some(challenge), .. } = why else { return };
+    if let Some(safety) = safety.filter(|_| challenge.id == challenge_id) {
+        safety.announce("", challenge_id).await;
     }
 }
 

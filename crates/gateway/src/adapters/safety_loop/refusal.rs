@@ -4,7 +4,7 @@ use aql::error::{Code, Error};
 
 use crate::store::{
     self,
-    safety::agents::{Confirmed, Refused},
+    safety::agents::{Confirmed, Refused, WaitingCall},
 };
 
 /// Why an operation of an agent is refused.
@@ -17,6 +17,18 @@ pub(super) fn refused(operation: &str, agent: &str, why: Refused) -> Error {
         .with("element_name", agent)
         .with_operation(operation)
         .hint("Start one with execute_agent; one of another session cannot be continued."),
+        Refused::BlockedForAnother { reason } => {
+            Error::permission_denied(operation, &format!("agent '{agent}' is blocked: {reason}"))
+                .with("element_name", agent)
+                .with("blocked", true)
+                .hint("It was blocked for another principal. The operator can unblock the agent.")
+        }
+        Refused::Paused { reason } => {
+            Error::new(Code::InvalidState, format!("Agent '{agent}' is paused: {reason}"))
+                .with("element_name", agent)
+                .with_operation(operation)
+                .hint("Wait for the person's answer. abort_execution ends the execution, but not the pause.")
+        }
         Refused::Blocked { block, challenge, retry_after_seconds } => {
             let reason = format!("agent '{agent}' is blocked: {}", block.reason);
             let error = Error::permission_denied(operation, &reason)
@@ -37,6 +49,16 @@ pub(super) fn refused(operation: &str, agent: &str, why: Refused) -> Error {
             }
         }
     }
+}
+
+/// A call of an agent that has another one waiting.
+pub(super) fn held(operation: &str, agent: &str, waiting: &WaitingCall) -> Error {
+    let WaitingCall { approval_id, operation: other, .. } = waiting;
+    let reason = format!("agent '{agent}' is paused until a person answers '{other}' ({approval_id})");
+    Error::permission_denied(operation, &reason)
+        .with("element_name", agent)
+        .with("approval_id", approval_id.as_str())
+        .hint("Wait for the answer. Reading still works.")
 }
 
 /// A code that was not accepted. Whether it was wrong, late or for nothing is not told.

@@ -285,12 +285,24 @@ pub struct NewStep {
 pub enum Refused {
     /// It has no execution in this session.
     NotExecuting,
+    /// It waits for a person, so its work cannot be done.
+    Paused { reason: String },
+    /// It is blocked because of somebody else, who alone is told how that ends.
+    BlockedForAnother { reason: String },
     Blocked {
         block: Block,
         /// The challenge to be answered, unless none is issued for a while.
         challenge: Option<Challenge>,
         retry_after_seconds: Option<u64>,
     },
+}
+
+/// A call of an agent that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitingCall {
+    pub approval_id: String,
+    pub operation: String,
+    pub params_hash: [u8; 32],
 }
 
 /// What came of a report.

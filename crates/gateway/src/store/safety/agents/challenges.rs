@@ -115,9 +115,23 @@ fn verify(
     // Compared in any case and in constant time, so that the time tells nothing.
     let same = kept.unwrap_or_default().ct_eq(&given.unwrap_or([1; 32]));
     let right = bool::from(same) && kept.is_some() && given.is_some();
+    // Whoever guesses at the challenges of others is shut out themselves, and nobody else is.
+    let others = found.principal != caller.principal;
+    if others {
+        let locked = match right {
+            true => locked(connection, &caller.principal, now)?,
+            false => strike(connection, caller, "VERIFICATION_FAILED", now)?.locked_for(),
+        };
+        if let Some(retry_after_seconds) = locked {
+            return Ok(Verified::Locked { retry_after_seconds });
+        }
+    }
     let agent = load(connection, &found.agent, Which::Named(id))?;
     let told = Told { about: None, by: None, channel: Some("verify_challenge"), caller: Some(caller) };
-    let command = Command::Attempt { challenge: id.to_owned(), right };
+    let command = match others && !right {
+        true => Command::Spend { challenge: id.to_owned() },
+        false => Command::Attempt { challenge: id.to_owned(), right },
+    };
     let (agent, effects) = change(connection, &found.agent, agent, command, NO_LIFE, &told, now)?;
     let challenge = agent.challenges.get(id).cloned().unwrap_or_else(|| found.challenge.clone());
     let asked = Asked { challenge, ..found };
@@ -173,6 +187,15 @@ fn forget_code(connection: &Connection, id: &str) -> Result<(), Error> {
 pub(super) enum Strike {
     Counted,
     Locked { retry_after_seconds: u64 },
+}
+
+impl Strike {
+    fn locked_for(self) -> Option<u64> {
+        match self {
+            Self::Counted => None,
+            Self::Locked { retry_after_seconds } => Some(retry_after_seconds),
+        }
+    }
 }
 
 /// How long a caller is not listened to.

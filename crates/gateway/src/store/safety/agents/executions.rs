@@ -7,6 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::kept::{About, Told, Which, block, change, changed, load, word};
+use super::pause::{self, Said};
+use super::tell::waiting_for_code;
 use super::{AgentExecution, Caller, Judge, NewAgentExecution, OpenPause, Refused, SafetyStore, Status};
 use crate::failpoint;
 use crate::store::Error;
@@ -37,8 +39,8 @@ impl SafetyStore {
         started
     }
 
-    /// Ends the execution that an agent has in a session. A block of the agent is untouched by it, and keeps an execution
-    /// from being completed.
+    /// Ends the execution that an agent has in a session. A block or a pause of the agent is untouched by it, and keeps an
+    /// execution from being completed.
     pub async fn end_agent(
         &self,
         agent: &str,
@@ -60,7 +62,12 @@ impl SafetyStore {
                     }
                 }
                 let found = open(connection, &judge.owner, &caller.session_id, &agent)?;
-                let Some(found) = found else { return Ok(Err(Refused::NotExecuting)) };
+                let Some(mut found) = found else { return Ok(Err(Refused::NotExecuting)) };
+                if as_what == Status::Completed
+                    && let Some(reason) = paused(connection, &mut found, &judge, now)?
+                {
+                    return Ok(Err(Refused::Paused { reason }));
+                }
                 let ended = end(connection, found, as_what, note.as_deref(), now)?;
                 failpoint::hit("agent.ending");
                 Ok(Ok(ended))
@@ -68,6 +75,23 @@ impl SafetyStore {
             .await;
         failpoint::hit("agent.ended");
         ended
+    }
+
+    /// Whether a block keeps an agent from being started. Nothing is written where none does.
+    pub(crate) async fn refusal(
+        &self,
+        agent: &str,
+        caller: Caller,
+        (judge, challenge_id): (Judge, String),
+        now: Timestamp,
+    ) -> Result<Option<Refused>, Error> {
+        let agent = agent.to_owned();
+        self.database
+            .write(Room::default(), move |connection| {
+                let about = about_asking(&caller, &judge);
+                refused(connection, &agent, &judge, &about, &challenge_id, storable(now))
+            })
+            .await
     }
 
     /// Ends what a session has open.
@@ -90,6 +114,28 @@ impl SafetyStore {
     }
 }
 
+/// Why an execution waits for a person, if it does.
+fn paused(
+    connection: &Connection,
+    execution: &mut AgentExecution,
+    judge: &Judge,
+    now: Timestamp,
+) -> Result<Option<String>, Error> {
+    if judge.autonomy.mode != Mode::Enforcing {
+        return Ok(None);
+    }
+    let agent = load(connection, &execution.agent, Which::Enforced { owner: &judge.owner })?;
+    if let Some(challenge) = agent.pausing(now) {
+        return Ok(Some(waiting_for_code(&challenge.id)));
+    }
+    let reason = execution.pause.as_ref().map(|pause| pause.reason.clone());
+    Ok(match pause::settle(connection, execution, now)? {
+        Said::Yes | Said::TooLate => None,
+        Said::Nothing => reason,
+        Said::No => reason.map(|reason| format!("{reason}; the operator refused")),
+    })
+}
+
 fn start(
     connection: &Connection,
     new: &NewAgentExecution,
@@ -103,6 +149,11 @@ fn start(
     if let Some(before) = open(connection, &judge.owner, &new.caller.session_id, &new.agent)? {
         end(connection, before, Status::Cancelled, Some("another execution of the agent began"), now)?;
     }
+    // A pause that was not answered goes on, however the execution ended that it began in.
+    let pause = match judge.autonomy.mode {
+        Mode::Enforcing => pause::left(connection, &new.agent, &new.caller.principal, now)?,
+        Mode::Monitoring | Mode::Logging | Mode::Disabled => None,
+    };
     let execution = AgentExecution {
         id: new.id.clone(),
         agent: new.agent.clone(),
@@ -110,15 +161,16 @@ fn start(
         mode: judge.autonomy.mode,
         steps: 0,
         unseen_steps: 0,
-        pause: None,
+        pause,
         started_at: now,
         last_step_at: None,
         ended: None,
     };
     connection
         .prepare_cached(
-            "INSERT INTO agent_executions (id, agent, principal, session_id, owner, mode, goal, steps, unseen_steps, started_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, ?8)",
+            "INSERT INTO agent_executions (id, agent, principal, session_id, owner, mode, goal, steps, unseen_steps, started_at,
+                 pause_id, pause_reason, paused_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, ?8, ?9, ?10, ?11)",
         )?
         .execute((
             &new.id,
@@ -129,6 +181,9 @@ fn start(
             judge.autonomy.mode.as_str(),
             &new.goal,
             now.as_microsecond(),
+            execution.pause.as_ref().map(|pause| &pause.approval_id),
+            execution.pause.as_ref().map(|pause| &pause.reason),
+            execution.pause.as_ref().map(|pause| pause.at.as_microsecond()),
         ))?;
     append(connection, &event(&execution, "EXECUTION_STARTED", Outcome::Allowed, new.goal.as_deref()), now)?;
     changed(connection)?;
@@ -150,9 +205,6 @@ fn end(
         _ => ("EXECUTION_CANCELLED", Outcome::Failure),
     };
     append(connection, &event(&found, name, outcome, note), now)?;
-    if let Some(pause) = &found.pause {
-        super::pause::withdraw(connection, &pause.approval_id)?;
-    }
     changed(connection)?;
     Ok(AgentExecution { ended: Some((now, as_what)), pause: None, ..found })
 }
@@ -198,6 +250,17 @@ pub(super) fn refused(
         return Ok(None);
     }
     let Some(block) = block(connection, agent)? else { return Ok(None) };
+    if block.principal != about.caller.principal {
+        let event = Event {
+            outcome: Some(Outcome::Denied),
+            agent: Some(agent.to_owned()),
+            session_id: Some(about.caller.session_id.clone()),
+            principal: Some(about.caller.principal.clone()),
+            ..Event::new("EXECUTION_REFUSED")
+        };
+        append(connection, &event, now)?;
+        return Ok(Some(Refused::BlockedForAnother { reason: block.reason }));
+    }
     let about = About {
         reason: block.reason.clone(),
         hint: block.hint.clone(),

@@ -71,6 +71,15 @@ pub(super) fn load(connection: &Connection, agent: &str, which: Which<'_>) -> Re
     })
 }
 
+/// The challenges for which agents of a process are paused, as long as their time is not up.
+pub(super) fn verifying(connection: &Connection, owner: &str) -> Result<Vec<Asked>, Error> {
+    let sql = "SELECT id, tier, state, asked_at, expires_at, agent, principal, session_id, reason, hint
+               FROM challenges
+               WHERE tier = 'verify' AND owner = ?1 AND state IN ('pending', 'revealed', 'failed')
+               ORDER BY asked_at";
+    all(connection.prepare_cached(sql)?, [owner], asked_row)
+}
+
 /// What a command is told and audited with.
 pub(super) struct Told<'a> {
     pub(super) about: Option<&'a About>,

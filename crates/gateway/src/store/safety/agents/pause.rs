@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::kept::changed;
 use super::{AgentExecution, Judge, NewStep, OpenPause};
 use crate::store::Error;
+use crate::store::columns::{all, time};
 use crate::store::safety::approvals::{self, ApprovalKind, ApprovalState, NewApproval};
 use crate::store::safety::audit::append;
 
@@ -20,6 +21,18 @@ use crate::store::safety::audit::append;
 const WAITS: SignedDuration = SignedDuration::from_hours(24);
 /// How long a consent to an action is good for.
 const CONSENT_HOLDS: SignedDuration = SignedDuration::from_mins(15);
+
+/// In the place of an action where a person is asked about something else: the count of steps, or a failure.
+const NO_ACTION: [u8; 32] = [0; 32];
+
+/// What a person agrees to who lets a paused agent go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Agreeing {
+    /// To the very action that was reported.
+    ToTheAction,
+    /// To going on, and the next action is judged for itself.
+    ToGoingOn,
+}
 
 /// An action by its hash: the same words of the same agent.
 pub(super) fn action(step: &NewStep) -> [u8; 32] {
@@ -36,7 +49,7 @@ pub(super) fn ask(
     execution: &AgentExecution,
     step: &NewStep,
     judge: &Judge,
-    (reason, factors): (&str, &[String]),
+    (reason, factors, agreeing): (&str, &[String], Agreeing),
     now: Timestamp,
 ) -> Result<OpenPause, Error> {
     let new = NewApproval {
@@ -44,7 +57,10 @@ pub(super) fn ask(
         kind: ApprovalKind::Pause,
         scope: Scope {
             operation: REPORTING.to_owned(),
-            params_hash: action(step),
+            params_hash: match agreeing {
+                Agreeing::ToTheAction => action(step),
+                Agreeing::ToGoingOn => NO_ACTION,
+            },
             adapter: judge.adapter.clone(),
             session_id: step.caller.session_id.clone(),
             principal: step.caller.principal.clone(),
@@ -74,7 +90,7 @@ pub(super) fn ask(
 /// What a person has said to a pause.
 pub(super) enum Said {
     Nothing,
-    /// The agent may go on. The consent is kept for the very action.
+    /// The agent may go on. Where the action was asked about, the consent is kept for the very same.
     Yes,
     No,
     /// It is too late; somebody has to be asked anew.
@@ -97,10 +113,9 @@ pub(super) fn settle(
         ApprovalState::Approved | ApprovalState::Spent => {
             approvals::set_state(connection, &approval.id, ApprovalState::Spent)?;
             append(connection, &approval.event("AGENT_RESUMED", Outcome::Confirmed), now)?;
-            let action: Vec<u8> = connection
-                .prepare_cached("SELECT params_hash FROM approvals WHERE id = ?1")?
-                .query_row([&approval.id], |row| row.get(0))?;
-            consent(connection, &execution.agent, &action, Consent::Confirmed, now)?;
+            if let Some(action) = asked_about(connection, &approval.id)? {
+                consent(connection, &execution.agent, &action, Consent::Confirmed, now)?;
+            }
             connection
                 .prepare_cached(
                     "UPDATE agent_executions
@@ -115,12 +130,66 @@ pub(super) fn settle(
     }
 }
 
-/// Nobody has to answer any more.
-pub(super) fn withdraw(connection: &Connection, approval_id: &str) -> Result<(), Error> {
-    connection
-        .prepare_cached("UPDATE approvals SET state = 'revoked' WHERE id = ?1 AND state = 'pending'")?
-        .execute([approval_id])?;
-    Ok(())
+/// The action that a pause is about, if it is about one.
+fn asked_about(connection: &Connection, approval_id: &str) -> Result<Option<[u8; 32]>, Error> {
+    let action: Option<[u8; 32]> = connection
+        .prepare_cached("SELECT params_hash FROM approvals WHERE id = ?1")?
+        .query_row([approval_id], |row| row.get(0))
+        .optional()?;
+    Ok(action.filter(|action| *action != NO_ACTION))
+}
+
+/// What a yes is to, where a question that nobody answered is asked again with this step.
+pub(super) fn asked_again(
+    connection: &Connection,
+    approval_id: &str,
+    step: &NewStep,
+) -> Result<Agreeing, Error> {
+    let same = asked_about(connection, approval_id)? == Some(action(step));
+    Ok(if same { Agreeing::ToTheAction } else { Agreeing::ToGoingOn })
+}
+
+/// A pause that holds for a principal, whatever became of the execution that it began in.
+pub(super) struct Left {
+    pub(super) principal: String,
+    pub(super) agent: String,
+    pub(super) pause: OpenPause,
+    /// When nobody minds it any more.
+    pub(super) until: Timestamp,
+}
+
+/// Every pause that was not answered, or with a no.
+pub(super) fn all_left(connection: &Connection) -> Result<Vec<Left>, Error> {
+    let sql = "SELECT principal, agent, id, asked_at, expires_at,
+                   (SELECT pause_reason FROM agent_executions WHERE pause_id = approvals.id LIMIT 1)
+               FROM approvals
+               WHERE kind = 'pause' AND state IN ('pending', 'denied') AND agent IS NOT NULL
+               ORDER BY asked_at DESC";
+    all(connection.prepare_cached(sql)?, [], |row| {
+        let reason: Option<String> = row.get(5)?;
+        Ok(Left {
+            principal: row.get(0)?,
+            agent: row.get(1)?,
+            pause: OpenPause {
+                approval_id: row.get(2)?,
+                reason: reason.unwrap_or_else(|| "A person has to look".to_owned()),
+                at: time(row, 3)?,
+            },
+            until: time(row, 4)?,
+        })
+    })
+}
+
+/// The pause that an agent of a principal was left in.
+pub(super) fn left(
+    connection: &Connection,
+    agent: &str,
+    principal: &str,
+    now: Timestamp,
+) -> Result<Option<OpenPause>, Error> {
+    let all = all_left(connection)?.into_iter();
+    let mut own = all.filter(|left| left.agent == agent && left.principal == principal && now < left.until);
+    Ok(own.next().map(|left| left.pause))
 }
 
 /// Keeps that a person agreed to an action.

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::executions::{about_asking, open, refused};
 use super::kept::{About, Told, Which, change, changed, load};
-use super::pause::{self, Said};
-use super::tell::{facts, waiting_for_code};
+use super::pause::{self, Agreeing, Said};
+use super::tell::{facts, waiting_for_answer, waiting_for_code};
 use super::{AgentExecution, Judge, NewStep, Recorded, Refused, SafetyStore};
 use crate::failpoint;
 use crate::store::Error;
@@ -91,9 +91,8 @@ fn record(
     let mut facts = facts(connection, &execution, &agent, judge, now)?;
     facts.news.extend(news);
     if judge.autonomy.mode == Mode::Enforcing && directive.goes_on && !facts.pending.is_empty() {
-        let names: Vec<&str> = facts.pending.iter().map(|pending| pending.operation.as_str()).collect();
         directive.goes_on = false;
-        directive.reason = Some(format!("A person has to confirm {} first", names.join(", ")));
+        directive.reason = Some(waiting_for_answer(&facts.pending));
         directive.factors.push("an operation waits for a person".to_owned());
     }
     directive.notifications = notifications(facts);
@@ -209,7 +208,9 @@ fn enforced(
             }
             Said::TooLate => {
                 let factors = ["nobody answered in time, so somebody is asked again".to_owned()];
-                let asked = pause::ask(connection, execution, step, judge, (&open.reason, &factors), now)?;
+                let agreeing = pause::asked_again(connection, &open.approval_id, step)?;
+                let why = (&*open.reason, &factors[..], agreeing);
+                let asked = pause::ask(connection, execution, step, judge, why, now)?;
                 let answer = paused(&open.reason, &factors.concat());
                 execution.pause = Some(asked.clone());
                 return Ok(Answer { approval_id: Some(asked.approval_id), ..answer });
@@ -257,7 +258,12 @@ fn halted(
     directive.goes_on = false;
     directive.stopped = halt.is_stop();
     if !halt.needs_code() {
-        let asked = pause::ask(connection, execution, step, judge, (&reason, &directive.factors), now)?;
+        let agreeing = match halt.lifted_by() {
+            Some(_) => Agreeing::ToTheAction,
+            None => Agreeing::ToGoingOn,
+        };
+        let why = (&*reason, &directive.factors[..], agreeing);
+        let asked = pause::ask(connection, execution, step, judge, why, now)?;
         execution.pause = Some(asked.clone());
         answer.approval_id = Some(asked.approval_id);
         directive.reason = Some(reason);

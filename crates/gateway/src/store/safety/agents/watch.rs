@@ -1,15 +1,15 @@
 //! Who is blocked and who executes, in memory and fresh: other processes block and unblock agents too.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use aql::policy::{self, Blocks, Executing};
 use jiff::Timestamp;
 use rusqlite::{Connection, OpenFlags};
 
 use super::executions::all_open;
-use super::kept::{Which, load};
-use super::{AgentExecution, SafetyStore, blocks};
+use super::kept::{Which, load, verifying};
+use super::{AgentExecution, SafetyStore, blocks, pause};
 use crate::store::Error;
 use crate::store::columns::all;
 use crate::store::safety::approvals::{self, ApprovalState};
@@ -20,6 +20,30 @@ pub struct Snapshot {
     pub blocks: Blocks,
     /// The executions of this process by their session.
     pub sessions: HashMap<String, Vec<Bound>>,
+    /// What holds for all sessions of a principal, by the principal: a pause is not left by ending its execution.
+    pub pauses: HashMap<String, Vec<Pausing>>,
+}
+
+impl Snapshot {
+    /// What holds for the calls of a session of a principal.
+    #[must_use]
+    pub fn executing(&self, session_id: &str, principal: &str, now: Timestamp) -> Vec<Executing> {
+        let bound = self.sessions.get(session_id).into_iter().flatten().map(|bound| bound.executing(now));
+        let pauses = self.pauses.get(principal).into_iter().flatten().filter(|pausing| now < pausing.until);
+        let pauses = pauses.map(|pausing| Executing::Paused {
+            agent: pausing.agent.clone(),
+            reason: pausing.reason.clone(),
+        });
+        bound.chain(pauses).collect()
+    }
+}
+
+/// An agent that waits for a person, whether it executes or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pausing {
+    pub agent: String,
+    pub reason: String,
+    pub until: Timestamp,
 }
 
 /// An execution that a session is bound to.
@@ -61,37 +85,38 @@ struct Seen {
     /// What SQLite counts of others' commits, and what we count of those that matter.
     version: Option<i64>,
     change: Option<i64>,
+    /// What was read then. It is replaced under the lock: whoever finds nothing new must find it.
+    snapshot: Arc<Snapshot>,
 }
 
 impl SafetyStore {
     /// Watches for a process. Blocks: meant for the start of the process.
     pub fn watch(&self, owner: &str) -> Result<Watch, Error> {
         let connection = self.database.connection(OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        let seen = Mutex::new(Seen { connection, version: None, change: None });
+        let seen = Mutex::new(Seen { connection, version: None, change: None, snapshot: Arc::default() });
         Ok(Watch { owner: owner.to_owned(), seen })
     }
 }
 
 impl Watch {
-    /// Everything anew, if there may be anything new.
-    pub fn look(&self, now: Timestamp) -> Result<Option<Snapshot>, Error> {
+    /// What is known now, read anew if there may be anything new. Nobody is given less than an earlier caller was.
+    pub fn look(&self, now: Timestamp) -> Result<Arc<Snapshot>, Error> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let version =
             seen.connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))?;
         if seen.version == Some(version) {
-            return Ok(None);
+            return Ok(Arc::clone(&seen.snapshot));
         }
         let change = seen
             .connection
             .prepare_cached("SELECT number FROM agent_changes")?
             .query_row([], |row| row.get(0))?;
-        if seen.change == Some(change) {
-            seen.version = Some(version);
-            return Ok(None);
+        if seen.change != Some(change) {
+            seen.snapshot = Arc::new(read(&seen.connection, &self.owner, now)?);
+            seen.change = Some(change);
         }
-        let snapshot = read(&seen.connection, &self.owner, now)?;
-        (seen.version, seen.change) = (Some(version), Some(change));
-        Ok(Some(snapshot))
+        seen.version = Some(version);
+        Ok(Arc::clone(&seen.snapshot))
     }
 }
 
@@ -107,7 +132,17 @@ fn read(connection: &Connection, owner: &str, now: Timestamp) -> Result<Snapshot
         let bound = bound(connection, owner, &execution, now)?;
         sessions.entry(execution.caller.session_id).or_default().push(bound);
     }
-    Ok(Snapshot { blocks: blocks.collect(), sessions })
+    let mut pauses: HashMap<String, Vec<Pausing>> = HashMap::new();
+    for left in pause::all_left(connection)? {
+        let pausing = Pausing { agent: left.agent, reason: left.pause.reason, until: left.until };
+        pauses.entry(left.principal).or_default().push(pausing);
+    }
+    for asked in verifying(connection, owner)? {
+        let reason = super::tell::waiting_for_code(&asked.challenge.id);
+        let pausing = Pausing { agent: asked.agent, reason, until: asked.challenge.expires_at };
+        pauses.entry(asked.principal).or_default().push(pausing);
+    }
+    Ok(Snapshot { blocks: blocks.collect(), sessions, pauses })
 }
 
 fn bound(

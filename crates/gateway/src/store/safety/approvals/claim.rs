@@ -122,12 +122,13 @@ pub(super) fn revoke(
     why: &str,
     now: Timestamp,
 ) -> Result<usize, Error> {
-    let (column, value) = match which {
-        Which::Session(id) => ("session_id", id),
+    let (those, value) = match which {
+        // A pause is no call of the session: whoever leaves does not get rid of it.
+        Which::Session(id) => ("kind <> 'pause' AND session_id", id),
         Which::Id(id) => ("id", id),
     };
     let sql =
-        format!("SELECT {COLUMNS} FROM approvals WHERE {column} = ?1 AND state IN ('pending', 'approved')");
+        format!("SELECT {COLUMNS} FROM approvals WHERE {those} = ?1 AND state IN ('pending', 'approved')");
     let found = all(connection.prepare_cached(&sql)?, [value], approval)?;
     for approval in &found {
         set_state(connection, &approval.id, ApprovalState::Revoked)?;

@@ -204,36 +204,94 @@ async fn a_watch_sees_what_others_do_and_reads_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let (one, other) = (Process::start(dir.path()), Process::start(dir.path()));
     let watch = one.store.watch(&one.judge.owner).unwrap();
-    assert!(watch.look(one.now).unwrap().unwrap().blocks.is_empty());
-    assert!(watch.look(one.now).unwrap().is_none(), "nothing is new");
+    let first = watch.look(one.now).unwrap();
+    assert!(first.blocks.is_empty());
+    assert!(Arc::ptr_eq(&first, &watch.look(one.now).unwrap()), "nothing is new");
     one.store.audit(aql::audit::Event::new("TEST"), one.now).await.unwrap();
-    assert!(watch.look(one.now).unwrap().is_none(), "an audit entry changes nothing here");
+    assert!(Arc::ptr_eq(&first, &watch.look(one.now).unwrap()), "an audit entry changes nothing here");
     let executing = |snapshot: &Snapshot| {
         let bound = snapshot.sessions.get("session-1").into_iter().flatten();
         bound.map(|bound| bound.executing(one.now)).collect::<Vec<_>>()
     };
     one.start_agent("a1").await.unwrap();
-    let seen = watch.look(one.now).unwrap().unwrap();
+    let seen = watch.look(one.now).unwrap();
     assert_eq!(executing(&seen), [Executing::NothingReported { agent: "a1".to_owned() }]);
     one.step("a1", "list files").await;
-    assert_eq!(
-        executing(&watch.look(one.now).unwrap().unwrap()),
-        [Executing::Running { agent: "a1".to_owned() }]
-    );
+    assert_eq!(executing(&watch.look(one.now).unwrap()), [Executing::Running { agent: "a1".to_owned() }]);
     one.step("a1", "score 45").await;
-    let seen = watch.look(one.now).unwrap().unwrap();
+    let seen = watch.look(one.now).unwrap();
     assert!(matches!(&executing(&seen)[..], [Executing::Paused { .. }]));
     let asked =
         one.store.approvals(&[crate::store::safety::ApprovalState::Pending], 1, one.now).await.unwrap();
     other.store.answer(&asked[0].id, true, "test", "tester", one.now).await.unwrap();
-    assert_eq!(
-        executing(&watch.look(one.now).unwrap().unwrap()),
-        [Executing::Running { agent: "a1".to_owned() }]
-    );
+    assert_eq!(executing(&watch.look(one.now).unwrap()), [Executing::Running { agent: "a1".to_owned() }]);
     other.start_agent("a1").await.unwrap();
     other.step("a1", "rm -rf /").await;
-    let seen = watch.look(one.now).unwrap().unwrap();
+    let seen = watch.look(one.now).unwrap();
     assert_eq!(seen.blocks.of_principal("mallory").unwrap().agent, "a1");
     other.store.unblock("a1", "tester", "test", "", one.now).await.unwrap();
-    assert!(watch.look(one.now).unwrap().unwrap().blocks.is_empty());
+    assert!(watch.look(one.now).unwrap().blocks.is_empty());
+}
+
+/// Whoever asks once a block is written is told of it, however many ask.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_block_that_is_written_is_seen_by_every_thread() {
+    let dir = tempfile::tempdir().unwrap();
+    let process = Process::start(dir.path());
+    let watch = process.store.watch(&process.judge.owner).unwrap();
+    process.start_agent("a1").await.unwrap();
+    for _ in 0..30 {
+        process.step("a1", "rm -rf /").await;
+        let together = std::sync::Barrier::new(16);
+        let look = || {
+            together.wait();
+            watch.look(process.now).unwrap().blocks.of_principal("mallory").is_some()
+        };
+        let missed = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..16).map(|_| scope.spawn(look)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).filter(|saw| !saw).count()
+        });
+        assert_eq!(missed, 0);
+        process.store.unblock("a1", "tester", "test", "", process.now).await.unwrap();
+    }
+}
+
+/// REQ-OOB-12 REQ-OOB-22: nobody can lock or learn the challenges of another principal.
+#[tokio::test]
+async fn another_principal_neither_learns_the_challenge_nor_locks_the_agent() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut process = Process::start(dir.path());
+    let id = blocked(&process).await;
+    process.wait(301);
+    let judge = (process.judge.clone(), "fresh".to_owned());
+    let refused = process.store.refusal("a1", alice(), judge.clone(), process.now).await.unwrap().unwrap();
+    assert!(matches!(refused, Refused::BlockedForAnother { .. }), "{refused:?}");
+    for _ in 0..10 {
+        let given = process.store.verify(&id, None, alice(), process.now).await.unwrap();
+        assert!(matches!(given, Verified::Wrong { .. }), "{given:?}");
+    }
+    let given = process.store.verify(&id, None, alice(), process.now).await.unwrap();
+    assert!(matches!(given, Verified::Locked { .. }), "{given:?}");
+    let refused = process.store.refusal("a1", mallory(), judge, process.now).await.unwrap().unwrap();
+    let Refused::Blocked { challenge: Some(challenge), .. } = refused else { panic!("{refused:?}") };
+    assert_eq!(challenge.id, "fresh");
+    let code = process.reveal("fresh").await;
+    assert!(matches!(process.give("fresh", &code).await, Verified::Right(_)), "the agent is not locked");
+}
+
+/// REQ-OOB-24
+#[tokio::test]
+async fn the_operator_s_unblock_forgives_wrong_codes() {
+    let dir = tempfile::tempdir().unwrap();
+    let process = Process::start(dir.path());
+    let id = blocked(&process).await;
+    for _ in 0..10 {
+        process.give(&id, "wrong").await;
+    }
+    assert!(matches!(process.give(&id, "wrong").await, Verified::Locked { .. }));
+    process.store.unblock("a1", "olivia", "command", "", process.now).await.unwrap().unwrap();
+    let told = process.step("a1", "rm -rf /tmp/x").await;
+    let id = verification_id(told_of(&told, "danger_zone")[0]);
+    let code = process.reveal(&id).await;
+    assert!(matches!(process.give(&id, &code).await, Verified::Right(_)));
 }

@@ -83,8 +83,85 @@ async fn a_question_that_nobody_answers_is_asked_again() {
     assert_eq!(process.step("a1", "score 45").await["continue"], false);
     let second = pending(&process).await;
     assert!(second.len() == 1 && second[0].id != first);
+}
+
+/// What holds for a session of the agent's principal in which nothing executes.
+fn held(process: &Process, principal: &str) -> bool {
+    let watch = process.store.watch(&process.judge.owner).unwrap();
+    !watch.look(process.now).unwrap().executing("session-9", principal, process.now).is_empty()
+}
+
+/// REQ-LOOP-09 REQ-LOOP-16
+#[tokio::test]
+async fn a_pause_is_not_left_by_ending_the_execution() {
+    for answer in [None, Some(false)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut process = Process::start(dir.path());
+        process.start_agent("a1").await.unwrap();
+        let reason = process.step("a1", "score 45").await["reason"].clone();
+        let id = pending(&process).await[0].id.clone();
+        if let Some(answer) = answer {
+            process.store.answer(&id, answer, "test", "tester", process.now).await.unwrap();
+        }
+        let refused = process.end_agent("a1", Status::Completed).await.unwrap_err();
+        assert!(matches!(refused, Refused::Paused { .. }), "{refused:?}");
+        assert!(process.end_agent("a1", Status::Cancelled).await.is_ok(), "giving up is always possible");
+        process.store.end_session("session-1", process.now).await.unwrap();
+        assert!(held(&process, "mallory") && !held(&process, "alice"));
+        assert!(held(&Process { now: process.now, ..Process::start(dir.path()) }, "mallory"), "everywhere");
+
+        process.start_agent("a1").await.unwrap();
+        let told = process.step("a1", "list files").await;
+        assert_eq!((&told["continue"], &told["reason"]), (&json!(false), &reason), "{told}");
+        if answer.is_none() {
+            process.store.answer(&id, true, "test", "tester", process.now).await.unwrap();
+            assert!(!held(&process, "mallory"), "a person has let it go on");
+            assert_eq!(process.step("a1", "list files").await["continue"], true);
+            process.end_agent("a1", Status::Completed).await.unwrap();
+        } else {
+            process.end_agent("a1", Status::Cancelled).await.unwrap();
+            process.wait(2 * 24 * 3600);
+            assert!(!held(&process, "mallory"), "no refusal is for ever");
+        }
+    }
+}
+
+/// REQ-OOB-19 REQ-OOB-20: the same for a pause that waits for a code, in its own process.
+#[tokio::test]
+async fn a_verify_pause_is_not_left_by_ending_the_execution() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut process = Process::start(dir.path());
+    process.start_agent("a1").await.unwrap();
+    process.step("a1", "score 70").await;
+    assert!(matches!(process.end_agent("a1", Status::Completed).await, Err(Refused::Paused { .. })));
     process.end_agent("a1", Status::Cancelled).await.unwrap();
-    assert!(pending(&process).await.is_empty(), "nobody has to answer for what has ended");
+    assert!(held(&process, "mallory"));
+    assert!(!held(&Process { now: process.now, ..Process::start(dir.path()) }, "mallory"), "a restart");
+    process.wait(301);
+    assert!(!held(&process, "mallory"), "its time is up");
+}
+
+/// REQ-AUTO-08 REQ-AUTO-15: agreeing to go on after a failure is no consent to what comes next.
+#[tokio::test]
+async fn a_yes_to_a_failure_or_a_step_limit_is_no_consent_to_the_action() {
+    let dir = tempfile::tempdir().unwrap();
+    let process = Process::with(dir.path(), Mode::Enforcing, Rules { max_autonomous_steps: 1, ..rules() });
+    process.start_agent("a1").await.unwrap();
+    let yes = async || {
+        let id = pending(&process).await[0].id.clone();
+        process.store.answer(&id, true, "test", "tester", process.now).await.unwrap();
+    };
+    let failed = process.report("a1", "score 45", Some(StepOutcome::Failure)).await.unwrap().directive;
+    assert!(!failed.goes_on);
+    yes().await;
+    let told = process.step("a1", "score 45").await;
+    assert_eq!((&told["continue"], &told["nextStepRisk"]), (&json!(false), &json!("confirm")), "{told}");
+    yes().await;
+    assert_eq!(process.step("a1", "score 45").await["continue"], true, "this was asked");
+    assert_eq!(process.step("a1", "score 50").await["reason"], "Step limit exceeded");
+    yes().await;
+    let told = process.step("a1", "score 50").await;
+    assert_eq!((&told["continue"], &told["nextStepRisk"]), (&json!(false), &json!("confirm")), "{told}");
 }
 
 /// REQ-AUTO-16 REQ-NOTIF-05 REQ-OOB-01 REQ-OOB-19 REQ-OOB-20 REQ-OOB-21
@@ -174,6 +251,15 @@ async fn a_call_that_waits_for_a_person_holds_the_agent_up() {
     process.store.claim(new, process.now).await.unwrap();
     let told = process.step("a1", "list files").await;
     assert_eq!(told["continue"], false);
+    assert_eq!(told_of(&told, "autonomy_pause")[0]["message"], told["reason"]);
+    let waiting = async |agent: &str| {
+        let found = process.store.waiting_calls(&process.judge.owner, "session-1", agent, process.now).await;
+        found.unwrap().into_iter().map(|call| call.approval_id).collect::<Vec<_>>()
+    };
+    assert_eq!(waiting("a1").await, ["appr_1"]);
+    process.start_agent("a2").await.unwrap();
+    assert_eq!(process.step("a2", "list files").await["continue"], true, "it is no call of this agent");
+    assert!(waiting("a2").await.is_empty());
     let pending = told_of(&told, "permission_pending");
     assert_eq!(pending[0]["metadata"]["operation"], "delete_item");
     assert_eq!(pending[0]["metadata"]["level"], "destructive");

@@ -24,6 +24,9 @@ async fn every_report_is_answered_and_audited_until_the_execution_ends() {
         .await
         .unwrap();
     assert_eq!(kept, (100, 200));
+    let asked = [crate::store::safety::ApprovalState::Pending];
+    let asked = process.store.approvals(&asked, 1, process.now).await.unwrap();
+    process.store.answer(&asked[0].id, true, "test", "tester", process.now).await.unwrap();
     let done = process.end_agent("a1", Status::Completed).await.unwrap();
     assert_eq!(done.ended.unwrap().1, Status::Completed);
     assert_eq!(process.report("a1", "list files", None).await, Err(Refused::NotExecuting));
