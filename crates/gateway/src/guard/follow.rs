@@ -295,7 +295,7 @@ impl<'a> Search<'a> {
             false => self.bases.iter().any(|base| match base.kind {
                 Kind::Working => fits(&base.path.join(given), self.reach.reads),
                 // Too much would fit if all of a directory were meant that may not be.
-                _ => pattern.contains('/') && fits(&base.path.join(given), true),
+                _ => pattern.contains('/') && names_something(pattern) && fits(&base.path.join(given), true),
             }),
         };
         if is_ours { Err(OwnPlace::Files) } else { Ok(()) }
@@ -353,6 +353,11 @@ fn texts<'v>(value: &'v Value, found: &mut impl FnMut(&'v str)) {
 }
 
 /// Whether a parameter's name says that its value is a path, be it a bare word.
+/// Whether a pattern has letters of a name, and does not fit everything.
+fn names_something(pattern: &str) -> bool {
+    pattern.chars().filter(|letter| letter.is_alphanumeric()).count() > 1
+}
+
 fn names_a_path(key: &str) -> bool {
     (0..key.len()).any(|start| {
         let Some(rest) = key.as_bytes().get(start..) else { return false };

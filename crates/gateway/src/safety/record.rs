@@ -124,7 +124,9 @@ impl Safety {
         let event = Event {
             outcome: Some(Outcome::Confirmed),
             params: Some(confirm::shown(operation, request.params(), confirm::SHOWN_BYTES_MAX)),
-            detail: Some(json!({"responses": confirm::shown(operation, &responses.unwrap_or_default(), confirm::SHOWN_BYTES_MAX)})),
+            detail: Some(
+                json!({"responses": confirm::shown(operation, &responses.unwrap_or_default(), confirm::SHOWN_BYTES_MAX)}),
+            ),
             ..event(request.registry(), operation, asking.session, "OPERATION_RESUMED")
         };
         self.note(event, operation).await

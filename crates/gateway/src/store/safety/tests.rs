@@ -112,7 +112,7 @@ async fn of_two_processes_one_spends_an_approval_or_a_token() {
     let (one, other) = (open(dir.path()), open(dir.path()));
     for round in 0..20 {
         // Far enough apart for the limit of questions in a minute.
-        let (scope, then) = (scope("s", &format!("delete_{round}")), round * 5);
+        let (scope, then) = (scope(&format!("s{round}"), &format!("delete_{round}")), round * 5);
         one.claim(question(&format!("a{round}"), scope.clone()), at(then)).await.unwrap();
         other.answer(&format!("a{round}"), true, "command", "anna", at(then)).await.unwrap();
         let claim = |store: &SafetyStore| {
