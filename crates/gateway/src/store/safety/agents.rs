@@ -278,10 +278,6 @@ pub struct NewStep {
 
 /// Why an operation of an agent is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one is made for a call that is refused, and taken apart at once"
-)]
 pub enum Refused {
     /// It has no execution in this session.
     NotExecuting,
