@@ -108,7 +108,7 @@ pub(super) async fn on_http(config: &Checked, app: &app::App, client: &[String])
 fn operator_line(opened: &Opened) -> String {
     match opened {
         Opened::Off => "off; 'aqueduct operator' shows what waits".to_owned(),
-        Opened::Here { address, key } => format!("http://{address}/api/ with the key in {}", key.display()),
+        Opened::Here { address, key } => format!("http://{address}/ with the key in {}", key.display()),
         Opened::Elsewhere { address, key } => {
             format!(
                 "http://{address}/api/ by another process on this data, with the key in {}",

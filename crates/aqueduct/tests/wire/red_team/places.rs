@@ -61,8 +61,8 @@ fn no_spelling_of_our_files_or_addresses_reaches_another_server() {
     let denied = events(place.path());
     assert_eq!(
         denied.iter().filter(|event| *event == "OWN_PLACE_DENIED").count(),
-        spellings.len(),
-        "{denied:?}"
+        20,
+        "the first ten of each kind, files and addresses; the others are counted: {denied:?}"
     );
     assert!(operator(place.path(), &["verify-audit"]).status.success());
 }
