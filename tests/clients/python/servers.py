@@ -15,8 +15,9 @@ ADDRESS = re.compile(r"^\s*MCP\s+(http://\S+)\s*$")
 
 
 def environment(home: Path) -> dict[str, str]:
-    """An empty home, so that no configuration of the person running the tests is found."""
-    return {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_CONFIG_HOME": str(home), "XDG_DATA_HOME": str(home)}
+    """An empty home, so that no configuration of the person running the tests is found. Nobody is there to be asked."""
+    kept = {"PATH": os.environ["PATH"], "AQUEDUCT_CONFIRMATION": "off"}
+    return kept | {"HOME": str(home), "XDG_CONFIG_HOME": str(home), "XDG_DATA_HOME": str(home)}
 
 
 class Aqueduct:

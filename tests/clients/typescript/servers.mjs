@@ -39,7 +39,9 @@ function home(t) {
 
 // An empty home, so that no configuration of the person running the tests is found.
 export function environment(place) {
-    return { PATH: process.env.PATH, HOME: place, XDG_CONFIG_HOME: place, XDG_DATA_HOME: place };
+    // Nobody is there to be asked.
+    const kept = { PATH: process.env.PATH, AQUEDUCT_CONFIRMATION: 'off' };
+    return { ...kept, HOME: place, XDG_CONFIG_HOME: place, XDG_DATA_HOME: place };
 }
 
 function log(place) {
