@@ -27,7 +27,7 @@ use crate::{
     session::Session,
 };
 
-/// A valid request that may run. Its fields are private and [`Gate::pass`] alone builds it.
+/// A valid request that may run. Its fields are private and `Gate::pass` alone builds it.
 #[derive(Debug)]
 pub struct Permitted {
     request: ValidRequest,

@@ -1,7 +1,7 @@
 //! What may be called, and what a person is asked before: a pure decision from an operation, the operator's settings
 //! and the facts of one call.
 //!
-//! Everything that holds for every call of an operation is settled when a registry is published ([`table`]); a call only
+//! Everything that holds for every call of an operation is settled when a registry is published (`table`); a call only
 //! meets the rules that depend on its caller or its parameters. The strictest voice wins: deny before confirm before
 //! allow. `introspect` is always allowed, since without it a caller could not even learn what is.
 
