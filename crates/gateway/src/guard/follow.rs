@@ -358,6 +358,22 @@ fn names_something(pattern: &str) -> bool {
     pattern.chars().filter(|letter| letter.is_alphanumeric()).count() > 1
 }
 
+/// Whether a parameter is nothing but a few plain words, as most are, so that there is nothing to follow. Shorter ones may be
+/// the number of a port.
+pub(super) fn is_plain(key: &str, value: &Value, bases: &[Base]) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) => true,
+        Value::String(text) => {
+            text.len() > 5
+                && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'-'))
+                && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+                && !names_a_path(key)
+                && !bases.iter().any(|base| base.kind == Kind::Working && base.leads(text))
+        }
+        Value::Number(_) | Value::Array(_) | Value::Object(_) => false,
+    }
+}
+
 fn names_a_path(key: &str) -> bool {
     (0..key.len()).any(|start| {
         let Some(rest) = key.as_bytes().get(start..) else { return false };
