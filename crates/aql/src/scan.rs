@@ -25,14 +25,22 @@ pub fn arguments(raw: &[u8], limits: &Limits) -> Result<Map<String, Value>, Erro
     if let Some(offset) = lone_surrogate(raw) {
         return Err(Error::invalid_encoding(Some(offset)));
     }
-    let depth = depth(raw);
-    if depth > limits.max_nesting_depth() {
-        return Err(Error::too_large(&limits::NESTING_DEPTH, limits.max_nesting_depth(), depth));
+    let allowed = limits.max_nesting_depth();
+    // Where no more is opened than may be nested, as in most calls, the exact depth does not matter.
+    if openings(raw) > allowed {
+        let depth = depth(raw);
+        if depth > allowed {
+            return Err(Error::too_large(&limits::NESTING_DEPTH, allowed, depth));
+        }
     }
     match values(text, limits)? {
         Value::Object(arguments) => Ok(arguments),
         other => Err(Error::invalid_type("arguments", "object", &other)),
     }
+}
+
+fn openings(json: &[u8]) -> usize {
+    json.iter().filter(|byte| matches!(byte, b'{' | b'[')).count()
 }
 
 /// How deep objects and arrays are nested, the outermost counting as one. Never recurses, so no depth can hurt.

@@ -174,8 +174,8 @@ impl Gate<'_> {
     async fn held_by_the_loop(&self, request: &ValidRequest) -> Result<(), Error> {
         let Some(safety) = self.safety else { return Ok(()) };
         let Some(safety_loop) = safety.safety_loop() else { return Ok(()) };
-        let found = safety_loop.refuses(safety, request.operation(), request.params(), self.session).await;
-        found.map_or(Ok(()), Err)
+        let refusal = safety_loop.refuses(safety, request.operation(), request.params(), self.session);
+        Box::pin(refusal).await.map_or(Ok(()), Err)
     }
 
     /// Decides a call by what is known now, and tells the agent that it is made for.

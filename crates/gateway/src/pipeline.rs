@@ -236,7 +236,7 @@ impl Gateway {
                 // A batch that is called again would do everything again.
                 let caller =
                     Caller { client: flow.caller.client.while_running(), resumed: None, ..flow.caller };
-                Flow { part_of: PartOf::Batch, caller, ..flow }.batch(entries).await
+                Box::pin(Flow { part_of: PartOf::Batch, caller, ..flow }.batch(entries)).await
             }
             Err(error) if error.details.is_empty() => Answer::bare_failure(&error),
             Err(error) => {

@@ -352,19 +352,18 @@ fn texts<'v>(value: &'v Value, found: &mut impl FnMut(&'v str)) {
     }
 }
 
-/// Whether a parameter's name says that its value is a path, be it a bare word.
 /// Whether a pattern has letters of a name, and does not fit everything.
 fn names_something(pattern: &str) -> bool {
     pattern.chars().filter(|letter| letter.is_alphanumeric()).count() > 1
 }
 
-/// Whether a parameter is nothing but a few plain words, as most are, so that there is nothing to follow. Shorter ones may be
-/// the number of a port.
+/// Whether a parameter is nothing but a few plain words, as most are, so that there is nothing to follow. Short digits may
+/// be the number of a port.
 pub(super) fn is_plain(key: &str, value: &Value, bases: &[Base]) -> bool {
     match value {
         Value::Null | Value::Bool(_) => true,
         Value::String(text) => {
-            text.len() > 5
+            (text.len() > 5 || !text.bytes().all(|byte| byte.is_ascii_digit()))
                 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'_' | b'-'))
                 && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
                 && !names_a_path(key)
@@ -374,6 +373,7 @@ pub(super) fn is_plain(key: &str, value: &Value, bases: &[Base]) -> bool {
     }
 }
 
+/// Whether a parameter's name says that its value is a path, be it a bare word.
 fn names_a_path(key: &str) -> bool {
     (0..key.len()).any(|start| {
         let Some(rest) = key.as_bytes().get(start..) else { return false };

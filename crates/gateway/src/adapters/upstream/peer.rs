@@ -288,8 +288,7 @@ impl Peer {
                 }
             }
             Link::Http(link) => {
-                let posting = link.request(self, frame, method, params, id);
-                tokio::pin!(posting);
+                let mut posting = Box::pin(link.request(self, frame, method, params, id));
                 tokio::pin!(answered);
                 tokio::select! {
                     biased;

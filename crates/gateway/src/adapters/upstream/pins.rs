@@ -62,10 +62,14 @@ impl Listing {
 
     /// The listing, asked for where it is not known or may have changed.
     pub(super) async fn of(&self, peer: &Arc<Peer>, within: Duration) -> Result<Arc<Listed>, Failure> {
-        static NUMBER: AtomicU64 = AtomicU64::new(1);
-        if let Some(listed) = self.known() {
-            return Ok(listed);
+        match self.known() {
+            Some(listed) => Ok(listed),
+            None => Box::pin(self.ask(peer, within)).await,
         }
+    }
+
+    async fn ask(&self, peer: &Arc<Peer>, within: Duration) -> Result<Arc<Listed>, Failure> {
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
         let _one_at_a_time = self.asking.lock().await;
         if let Some(listed) = self.known() {
             return Ok(listed);

@@ -2,6 +2,7 @@
 
 use std::{
     io::Read,
+    pin::Pin,
     sync::{Arc, atomic::Ordering},
 };
 
@@ -137,7 +138,7 @@ impl Reader {
                     let Connection { gateway, session, .. } = connection.as_ref();
                     call::run(gateway, session, endpoint, arguments, client, &id, self_contained).await
                 };
-                self.start_work(work);
+                self.start_work(Box::pin(work));
             }
             Admitted::UnknownTool => end_line(replies, &call::unknown_tool(&connection.gateway, tool_call)),
             Admitted::Call(..) | Admitted::Starts => self.request(&tool_call.id, opens, line, replies),
@@ -155,12 +156,12 @@ impl Reader {
         let (connection, id) = (Arc::clone(connection), id.to_owned());
         let work =
             async move { elsewhere::answer(&connection.gateway, &connection.session, &id, request).await };
-        self.start_work(work);
+        self.start_work(Box::pin(work));
         true
     }
 
     /// Takes the first step of a call here, where most calls also end. The others go on when what they wait for is there.
-    fn start_work(&self, work: impl Future<Output = Option<Vec<u8>>> + Send + 'static) {
+    fn start_work(&self, work: Pin<Box<dyn Future<Output = Option<Vec<u8>>> + Send>>) {
         let connection = Arc::clone(&self.connection);
         let waiting = Arc::clone(&connection.waiting);
         let permit =
