@@ -1,7 +1,8 @@
 //! The runtime of Aqueduct: everything around the pure language of `aql`.
 //!
 //! [`pipeline`] is the one way a call takes; [`serve`] brings calls in over MCP; [`gate`] decides, [`dispatch`] hands
-//! on, [`adapters`] do the work; [`store`] keeps what must last. [`discover`] captures other servers, [`import`] takes over what MCP clients have configured.
+//! on, [`adapters`] do the work; [`store`] keeps what must last. [`discover`] captures other servers, [`import`] takes over what MCP clients have
+//! configured, [`trace`] observes it all.
 
 pub use aql;
 
@@ -36,3 +37,4 @@ mod snapshots;
 pub mod store;
 #[cfg(feature = "tokens")]
 pub mod tokens;
+pub mod trace;
