@@ -4,7 +4,7 @@ use std::{pin::Pin, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
-use crate::{pipeline::Gateway, progress::Progress};
+use crate::{pipeline::Gateway, progress::Progress, trace::OpenSpan};
 
 /// What a server may ask a client for, and the capability that offers it.
 const REQUESTS: [(&str, &str); 3] =
@@ -17,6 +17,8 @@ pub struct Caller {
     pub client: Client,
     /// What it has to say to the questions that its call was answered with before.
     pub resumed: Option<Arc<Resumed>>,
+    /// What is recorded of the call.
+    pub span: Option<Arc<OpenSpan>>,
 }
 
 impl From<Progress> for Caller {

@@ -24,6 +24,7 @@ use crate::{
     progress::Progress,
     serve::Listed,
     session::Session,
+    trace::OpenSpan,
 };
 
 /// What a handler answers.
@@ -56,6 +57,8 @@ pub struct Context {
     /// The client, as far as it can be asked something.
     pub client: Client,
     pub resumed: Option<Arc<Resumed>>,
+    /// What is recorded of the call.
+    pub span: Option<Arc<OpenSpan>>,
     /// What is to be answered of the operation's collection, where it has one and the handler does that itself.
     pub query: Option<Box<Query>>,
     /// Whether the call may wait for something to happen. A step of an execution may not: it might wait for itself, and

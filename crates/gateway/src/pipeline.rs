@@ -33,6 +33,7 @@ use crate::{
     safety::{self, Safety},
     session::Session,
     shape::Shaping,
+    trace::Recorder,
 };
 
 /// What tells the time. Passed in, so that a test can choose it.
@@ -56,6 +57,8 @@ pub struct Gateway {
     upstreams: Option<Arc<Upstreams>>,
     /// Who is asked before a dangerous call. Without it nothing that needs a person runs.
     safety: Option<Arc<Safety>>,
+    /// What writes calls down, where that is wanted.
+    recorder: Option<Arc<Recorder>>,
 }
 
 /// How long a question waits for servers that are asked for the first time what they offer.
@@ -81,7 +84,20 @@ impl Gateway {
             settled: watch::Sender::new(true),
             upstreams: None,
             safety: None,
+            recorder: None,
         }
+    }
+
+    /// Says who writes calls down.
+    #[must_use]
+    pub fn with_recorder(mut self, recorder: Option<Arc<Recorder>>) -> Self {
+        self.recorder = recorder;
+        self
+    }
+
+    #[must_use]
+    pub fn recorder(&self) -> Option<&Arc<Recorder>> {
+        self.recorder.as_ref()
     }
 
     /// Says what lets dangerous calls through.
@@ -361,7 +377,7 @@ impl Flow<'_> {
             Some(page) => page?,
             None => {
                 let (gateway, session) = (Arc::clone(self.gateway), Arc::clone(self.session));
-                let Caller { progress, client, resumed } = self.caller.clone();
+                let Caller { progress, client, resumed, span } = self.caller.clone();
                 // An answer to a question of ours is none to the operation's, and one to a question that this call was never
                 // asked is nobody's.
                 let state = resumed.as_ref().and_then(|resumed| resumed.state.as_deref());
@@ -378,7 +394,8 @@ impl Flow<'_> {
                 }
                 let confirmed = permitted.take_confirmed();
                 let (query, may_wait) = (shaping.query(), self.part_of != PartOf::Execution);
-                let context = Context { gateway, session, now, progress, client, resumed, query, may_wait };
+                let context =
+                    Context { gateway, session, now, progress, client, resumed, span, query, may_wait };
                 let outcome = dispatch::run(self.surface, permitted, context).await?;
                 if let Some(questions) = outcome.questions {
                     if let (Some(safety), Some(scope), Some(state)) =

@@ -29,6 +29,15 @@ pub enum Transport {
 }
 
 impl Transport {
+    /// What carries the bytes, as recorded.
+    #[must_use]
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Stdio | Self::Local => "stdio",
+            Self::Http | Self::StatelessHttp => "http",
+        }
+    }
+
     fn as_str(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
@@ -153,7 +162,7 @@ impl Session {
         }
         self.ended.cancel();
         let running = std::mem::take(&mut *lock(&self.running));
-        running.values().for_each(|cancellation| cancellation.cancel());
+        running.values().for_each(|cancellation| cancellation.cancel(CancelledBy::Client));
         *lock(&self.told) = Told::default();
         *lock(&self.snapshots) = Snapshots::default();
         if self.started.load(Ordering::Relaxed) {
@@ -217,10 +226,10 @@ impl Session {
     }
 
     /// Cancels the call with that id, if it still runs.
-    pub fn cancel(&self, request_id: &str) -> bool {
+    pub fn cancel(&self, request_id: &str, by: CancelledBy) -> bool {
         let found = lock(&self.running).remove(request_id);
         if let Some(cancellation) = &found {
-            cancellation.cancel();
+            cancellation.cancel(by);
         }
         found.is_some()
     }
@@ -242,31 +251,35 @@ pub struct Running<'a> {
     cancellation: Arc<Cancellation>,
 }
 
+/// Who cancelled a call. A client waits for no answer any more; if it was the operator, it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelledBy {
+    Client,
+    Operator,
+}
+
 /// Whether a call was cancelled, and who has to be told.
 #[derive(Default)]
 struct Cancellation {
-    is_cancelled: AtomicBool,
+    by: OnceLock<CancelledBy>,
     waiting: AtomicWaker,
 }
 
 impl Cancellation {
-    fn cancel(&self) {
-        self.is_cancelled.store(true, Ordering::Release);
+    fn cancel(&self, by: CancelledBy) {
+        let _ = self.by.set(by);
         self.waiting.wake();
     }
 }
 
 impl Running<'_> {
     /// Resolves when the call was cancelled.
-    pub async fn cancelled(&self) {
+    pub async fn cancelled(&self) -> CancelledBy {
         std::future::poll_fn(|context| {
             self.cancellation.waiting.register(context.waker());
-            match self.cancellation.is_cancelled.load(Ordering::Acquire) {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
-            }
+            self.cancellation.by.get().map_or(Poll::Pending, |by| Poll::Ready(*by))
         })
-        .await;
+        .await
     }
 }
 
@@ -292,11 +305,11 @@ mod tests {
         let session = Session::new(Transport::Http, LOCAL);
         let running = session.running("7");
         assert!(!session.is_idle(1_000, 1), "a session with a running call is not idle");
-        assert!(!session.cancel("8"));
-        assert!(session.cancel("7"));
-        assert!(running.cancellation.is_cancelled.load(Ordering::Relaxed));
+        assert!(!session.cancel("8", CancelledBy::Client));
+        assert!(session.cancel("7", CancelledBy::Client));
+        assert!(running.cancellation.by.get().is_some());
         drop(running);
-        assert!(!session.cancel("7"));
+        assert!(!session.cancel("7", CancelledBy::Client));
         assert!(session.is_idle(1_000, 1));
     }
 
@@ -316,7 +329,7 @@ mod tests {
             let session = Session::new(Transport::Http, LOCAL);
             let running = session.running("1");
             session.end(end);
-            assert!(running.cancellation.is_cancelled.load(Ordering::Relaxed), "{end:?}");
+            assert!(running.cancellation.by.get().is_some(), "{end:?}");
         }
     }
 }

@@ -19,25 +19,52 @@ pub const SHOWN_BYTES_MAX: usize = 64 * 1024;
 #[must_use]
 pub fn shown(operation: &Operation, params: &Map<String, Value>, bytes_max: usize) -> Value {
     let declared = |name: &str| operation.params().iter().any(|p| p.name() == name && p.is_sensitive());
-    members(params, &declared, &mut { bytes_max })
+    members(params, &declared, &mut Room { left: bytes_max, text: TEXT_BYTES_MAX })
+}
+
+/// The same with nothing cut, for what is written down as a whole.
+#[must_use]
+pub fn recorded(operation: Option<&Operation>, params: &Map<String, Value>) -> Value {
+    let declared = |name: &str| {
+        operation.is_some_and(|operation| {
+            operation.params().iter().any(|param| param.name() == name && param.is_sensitive())
+        })
+    };
+    members(params, &declared, &mut Room::endless())
 }
 
 /// The same for a request that is no operation's.
 #[must_use]
 pub fn shown_request(params: &Map<String, Value>, bytes_max: usize) -> Value {
-    members(params, &|_| false, &mut { bytes_max })
+    members(params, &|_| false, &mut Room { left: bytes_max, text: TEXT_BYTES_MAX })
 }
 
-fn members(object: &Map<String, Value>, is_sensitive: &dyn Fn(&str) -> bool, room: &mut usize) -> Value {
+/// How much may still be shown, and how much of one text.
+struct Room {
+    left: usize,
+    text: usize,
+}
+
+impl Room {
+    fn endless() -> Self {
+        Self { left: usize::MAX, text: usize::MAX }
+    }
+
+    fn take(&mut self, bytes: usize) {
+        self.left = self.left.saturating_sub(bytes);
+    }
+}
+
+fn members(object: &Map<String, Value>, is_sensitive: &dyn Fn(&str) -> bool, room: &mut Room) -> Value {
     let is_pair = secrets::is_secret_pair(object);
     let mut shown = Map::new();
     for (place, (name, value)) in object.iter().enumerate() {
-        if *room == 0 {
+        if room.left == 0 {
             shown.insert(format!("[{} more]", object.len() - place), "[not shown]".into());
             break;
         }
         let key = cut(&secrets::text("", name), NAME_BYTES_MAX);
-        *room = room.saturating_sub(key.len() + 8);
+        room.take(key.len() + 8);
         let in_pair = is_pair && name.eq_ignore_ascii_case("value");
         let secret = in_pair || secrets::is_secret_key(name);
         let hidden = is_sensitive(name) || (secret && !matches!(value, Value::Bool(_) | Value::Null));
@@ -46,22 +73,22 @@ fn members(object: &Map<String, Value>, is_sensitive: &dyn Fn(&str) -> bool, roo
     Value::Object(shown)
 }
 
-fn one(name: &str, value: &Value, room: &mut usize) -> Value {
-    if *room == 0 {
+fn one(name: &str, value: &Value, room: &mut Room) -> Value {
+    if room.left == 0 {
         return "[more is not shown]".into();
     }
     match value {
         Value::String(text) => {
             let clean = clean(name, text);
-            let most = TEXT_BYTES_MAX.min(*room);
-            *room = room.saturating_sub(clean.len() + 4);
+            let most = room.text.min(room.left);
+            room.take(clean.len() + 4);
             cut(&clean, most).into()
         }
         Value::Array(items) => {
             let mut shown = Vec::new();
             let mut hides = false;
             for (place, item) in items.iter().enumerate() {
-                if *room == 0 {
+                if room.left == 0 {
                     shown.push(format!("[{} more are not shown]", items.len() - place).into());
                     break;
                 }
@@ -70,15 +97,15 @@ fn one(name: &str, value: &Value, room: &mut usize) -> Value {
                 hides = item.as_str().is_some_and(secrets::announces);
                 shown.push(if hidden { HIDDEN.into() } else { one(name, item, room) });
             }
-            *room = room.saturating_sub(2);
+            room.take(2);
             Value::Array(shown)
         }
         Value::Object(object) => {
-            *room = room.saturating_sub(2);
+            room.take(2);
             members(object, &|_| false, room)
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {
-            *room = room.saturating_sub(8);
+            room.take(8);
             value.clone()
         }
     }
@@ -89,7 +116,7 @@ fn clean(name: &str, text: &str) -> String {
     let inner =
         text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str::<Value>(text).ok()).flatten();
     if let Some(inner) = inner {
-        let shown = one(name, &inner, &mut { usize::MAX });
+        let shown = one(name, &inner, &mut Room::endless());
         return if shown == inner { text.to_owned() } else { shown.to_string() };
     }
     secrets::text(name, text)

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::{
-    call::{self, Admitted},
+    call::{self, Admitted, Ready},
     frame::{self, Era, Frame},
-    reply,
+    reply, traced,
 };
-use crate::{pipeline::Gateway, session::Session};
+use crate::{pipeline::Gateway, session::Session, trace::ids::Given};
 
 /// Answers a plain tool call of an established connection. Nothing comes back for a call that was cancelled and for
 /// frames that a transport would hand to the library.
@@ -16,8 +16,15 @@ pub async fn answer(gateway: &Arc<Gateway>, session: &Arc<Session>, frame: &[u8]
     let self_contained = tool_call.era == Era::SelfContained;
     match call::admit(gateway, session, &tool_call) {
         Admitted::Call(endpoint, arguments) if tool_call.plain && tool_call.era != Era::Unclear => {
-            let client = call::client(session, &tool_call);
-            call::run(gateway, session, endpoint, arguments, client, &tool_call.id, self_contained).await
+            let ready = Ready {
+                endpoint,
+                arguments,
+                client: call::client(session, &tool_call),
+                span: traced::call(gateway, session, &tool_call, Given::default()),
+                request_id: tool_call.id.into_owned(),
+                self_contained,
+            };
+            ready.run(gateway, session).await
         }
         Admitted::Answer(answer) => Some(reply::tool_result(&tool_call.id, &answer, self_contained)),
         Admitted::Call(..) | Admitted::Starts | Admitted::UnknownTool => None,

@@ -2,17 +2,23 @@
 
 use std::sync::Arc;
 
-use aql::{error::Error, registry::Endpoint, response::Answer, scan};
+use aql::{
+    error::{Code, Error},
+    registry::Endpoint,
+    response::Answer,
+    scan,
+};
 use serde_json::{Map, Value};
 
 use super::{
     frame::{Era, ToolCall},
-    reply, tasks,
+    reply, tasks, traced,
 };
 use crate::{
     client::{Caller, Client},
     pipeline::Gateway,
-    session::Session,
+    session::{CancelledBy, Session},
+    trace::OpenSpan,
 };
 
 /// What becomes of a call's arguments.
@@ -73,22 +79,42 @@ pub(crate) fn unknown_tool(gateway: &Gateway, call: &ToolCall<'_>) -> Vec<u8> {
     reply::error(&call.id, reply::INVALID_PARAMS, &message)
 }
 
-/// Runs a call and writes its reply, or nothing if it is cancelled: a cancelled request gets no answer.
-pub(crate) async fn run(
-    gateway: &Arc<Gateway>,
-    session: &Arc<Session>,
-    endpoint: Endpoint,
-    arguments: Map<String, Value>,
-    client: Client,
-    request_id: &str,
-    self_contained: bool,
-) -> Option<Vec<u8>> {
-    let running = session.running(request_id);
-    let caller = Caller { client, ..Caller::default() };
-    let answer = tokio::select! {
-        biased;
-        answer = gateway.handle(session, endpoint, arguments, caller) => answer,
-        () = running.cancelled() => return None,
-    };
-    Some(reply::tool_result(request_id, &answer, self_contained))
+/// A call that is ready to run.
+pub(crate) struct Ready {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) arguments: Map<String, Value>,
+    pub(crate) client: Client,
+    /// As JSON.
+    pub(crate) request_id: String,
+    pub(crate) self_contained: bool,
+    pub(crate) span: Option<Arc<OpenSpan>>,
+}
+
+impl Ready {
+    /// Runs the call and writes its reply, or nothing if it is cancelled: a cancelled request gets no answer.
+    pub(crate) async fn run(self, gateway: &Arc<Gateway>, session: &Arc<Session>) -> Option<Vec<u8>> {
+        let Self { endpoint, arguments, client, request_id, self_contained, span } = self;
+        let running = session.running(&request_id);
+        let caller = Caller { client, span: span.clone(), ..Caller::default() };
+        let answer = tokio::select! {
+            biased;
+            answer = gateway.handle(session, endpoint, arguments, caller) => answer,
+            by = running.cancelled() => match by {
+                CancelledBy::Client => return None,
+                CancelledBy::Operator => stopped(session),
+            },
+        };
+        if let Some(span) = span {
+            traced::answered(gateway, span, &answer);
+        }
+        Some(reply::tool_result(&request_id, &answer, self_contained))
+    }
+}
+
+/// The answer to a call that the operator has stopped.
+pub(crate) fn stopped(session: &Session) -> Answer {
+    let error = Error::new(Code::PermissionDenied, "Permission denied: the operator stopped this call")
+        .with("reason", "the operator stopped this call")
+        .hint("Do not repeat it. Ask the person who runs this server why.");
+    Answer::failure(error, Some(session.id()))
 }

@@ -9,7 +9,16 @@ use super::{
     frame::{Elsewhere, Era},
     reply,
 };
-use crate::{guard::OwnPlace, pipeline::Gateway, session::Session};
+use crate::{
+    adapters::upstream::Refused,
+    guard::OwnPlace,
+    pipeline::Gateway,
+    session::{CancelledBy, Session},
+    trace::{
+        OpenSpan,
+        open::{End, Failed},
+    },
+};
 
 /// Clients may keep a list that long without asking again.
 const LIST_TTL_MS: u64 = 60_000;
@@ -43,11 +52,29 @@ pub(super) async fn answer(
         gateway.settled().await;
     }
     let running = session.running(id);
+    let span = request.span;
     let answered = tokio::select! {
         biased;
-        answered = upstreams.answer(session, &request.method, request.params) => answered,
-        () = running.cancelled() => return None,
+        answered = upstreams.answer(session, &request.method, request.params, span.as_ref()) => answered,
+        by = running.cancelled() => match by {
+            CancelledBy::Client => return None,
+            CancelledBy::Operator => Err(Refused {
+                code: reply::INVALID_REQUEST.into(),
+                message: "The operator stopped this request".to_owned(),
+            }),
+        },
     };
+    if let Some(span) = span {
+        span.end(match &answered {
+            Ok(result) => End::ok(Some(result.clone())),
+            Err(refused) => {
+                let code = refused.code.to_string();
+                let failed =
+                    Failed { code: code.clone().into(), message: refused.message.clone(), kind: code.into() };
+                End::failed(failed, None)
+            }
+        });
+    }
     Some(match answered {
         Ok(result) => {
             let result =
@@ -66,17 +93,19 @@ pub(super) struct OwnedElsewhere {
     method: String,
     params: Map<String, Value>,
     self_contained: bool,
+    /// What is recorded of it.
+    span: Option<Arc<OpenSpan>>,
 }
 
 impl OwnedElsewhere {
     /// What the request says; nothing where its parameters are no object.
-    pub(super) fn new(request: &Elsewhere<'_>) -> Option<Self> {
+    pub(super) fn new(request: &Elsewhere<'_>, span: Option<Arc<OpenSpan>>) -> Option<Self> {
         let params = match request.params {
             Some(params) => serde_json::from_str(params.get()).ok()?,
             None => Map::new(),
         };
         let self_contained = request.era == Era::SelfContained;
-        Some(Self { method: request.method.to_owned(), params, self_contained })
+        Some(Self { method: request.method.to_owned(), params, self_contained, span })
     }
 }
 

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::reply;
+use crate::trace::ids::Given;
 
 /// A frame, as far as it had to be understood.
 pub(crate) enum Frame<'a> {
@@ -41,6 +42,7 @@ pub(crate) struct Elsewhere<'a> {
     pub(crate) name: Option<Cow<'a, str>>,
     pub(crate) params: Option<&'a RawValue>,
     pub(crate) era: Era,
+    pub(crate) within: Within<'a>,
 }
 
 /// The methods that are other servers' to answer.
@@ -74,6 +76,23 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) capabilities: Option<&'a RawValue>,
     /// Nothing in it needs more than an answer: no progress wanted, no task, no input responses.
     pub(crate) plain: bool,
+    /// What it says of what it is part of.
+    pub(crate) within: Within<'a>,
+}
+
+/// What a request says in `_meta` of itself and of what it is part of. Only who records it looks at it, so that nothing is
+/// refused for it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Within<'a> {
+    request_id: Option<&'a RawValue>,
+    traceparent: Option<&'a RawValue>,
+}
+
+impl<'a> Within<'a> {
+    pub(crate) fn given(self) -> Given<'a> {
+        let text = |raw: &'a RawValue| raw.get().strip_prefix('"')?.strip_suffix('"');
+        Given { request_id: self.request_id.and_then(text), traceparent: self.traceparent.and_then(text) }
+    }
 }
 
 /// Which life a request says it leads.
@@ -127,6 +146,10 @@ struct Meta<'a> {
     protocol_version: Option<Cow<'a, str>>,
     #[serde(borrow, default, rename = "io.modelcontextprotocol/clientCapabilities")]
     client_capabilities: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "X-MCP-Request-Id")]
+    request_id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    traceparent: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -150,7 +173,11 @@ fn object<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
     if json.starts_with('{') { serde_json::from_str(json).ok() } else { None }
 }
 
-impl Meta<'_> {
+impl<'a> Meta<'a> {
+    fn within(&self) -> Within<'a> {
+        Within { request_id: self.request_id, traceparent: self.traceparent }
+    }
+
     fn era(&self) -> Era {
         match (self.protocol_version.as_deref(), self.client_capabilities) {
             (None, None) => Era::Initialized,
@@ -252,7 +279,8 @@ fn tool_call<'a>(id: Cow<'a, str>, params: &'a str) -> Frame<'a> {
         && params.request_state.is_none();
     let capabilities = meta.client_capabilities.filter(|declared| declared.get() != "{}");
     let (tool, arguments, era) = (params.name, params.arguments, meta.era());
-    Frame::Call(ToolCall { id, tool, arguments, era, capabilities, plain })
+    let within = meta.within();
+    Frame::Call(ToolCall { id, tool, arguments, era, capabilities, plain, within })
 }
 
 fn elsewhere<'a>(method: &str, params: Option<&'a RawValue>) -> Option<Elsewhere<'a>> {
@@ -270,11 +298,12 @@ fn elsewhere<'a>(method: &str, params: Option<&'a RawValue>) -> Option<Elsewhere
         Some(params) => object(params.get())?,
         None => About::default(),
     };
-    let era = match about.meta {
-        Some(meta) => object::<Meta<'_>>(meta.get())?.era(),
-        None => Era::Initialized,
+    let meta: Meta<'a> = match about.meta {
+        Some(meta) => object(meta.get())?,
+        None => Meta::default(),
     };
-    Some(Elsewhere { method, name: about.name.or(about.uri), params, era })
+    let (era, within) = (meta.era(), meta.within());
+    Some(Elsewhere { method, name: about.name.or(about.uri), params, era, within })
 }
 
 fn opens(method: &str, params: Option<&RawValue>) -> Opens {

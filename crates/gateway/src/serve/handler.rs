@@ -22,14 +22,21 @@ use serde_json::json;
 use tokio_util::task::TaskTracker;
 
 use super::{
+    call,
     client::{ConnectedClient, Opening},
-    tasks,
+    tasks, traced,
 };
 use crate::{
     client::{Caller, Client, Resumed},
     pipeline::Gateway,
     progress::{Progress, Relayed, TOTAL},
-    session::Session,
+    session::{CancelledBy, Session},
+    trace::{
+        OpenSpan,
+        ids::Given,
+        names,
+        open::{About, End, Inbound},
+    },
 };
 
 /// How long a client may keep the tool list without asking again.
@@ -59,6 +66,38 @@ impl Handler {
         }
         let parts = context.extensions.get::<http::request::Parts>()?;
         parts.extensions.get::<Arc<Session>>().cloned()
+    }
+
+    /// Begins what is recorded of a request, if anything is.
+    fn traced(
+        &self,
+        context: &RequestContext<RoleServer>,
+        session: &Arc<Session>,
+        method: &str,
+        about: About,
+        input: Option<&str>,
+    ) -> Option<Arc<OpenSpan>> {
+        let recorder = self.gateway.recorder()?;
+        let parts = context.extensions.get::<http::request::Parts>();
+        let around = parts.map(|parts| Given::of_headers(&parts.headers)).unwrap_or_default();
+        let of_meta = |name: &str| context.meta.get(name).and_then(serde_json::Value::as_str);
+        let within = Given {
+            request_id: of_meta(names::meta::REQUEST_ID),
+            traceparent: of_meta(names::meta::TRACEPARENT),
+        };
+        let token = context.meta.get_progress_token().map(|token| json!(token.0).to_string());
+        let rpc_id = serde_json::to_string(&context.id).unwrap_or_default();
+        let request = Inbound {
+            method,
+            rpc_id: &rpc_id,
+            about,
+            input,
+            given: within.or(around),
+            progress_token: token.as_deref(),
+            session,
+            surface: Some(self.gateway.surface()),
+        };
+        Some(Arc::new(OpenSpan::inbound(recorder, request)))
     }
 
     fn known_session(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData> {
@@ -110,6 +149,9 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        let session = self.session(&context);
+        let span =
+            session.and_then(|session| self.traced(&context, &session, "tools/list", About::Nothing, None));
         if self.gateway.surface().registry().mode() == Mode::Discrete {
             // Here every operation is in the list, so those of servers that are being asked are waited for.
             self.gateway.settled().await;
@@ -122,6 +164,9 @@ impl ServerHandler for Handler {
         if context.protocol_version().is_some_and(|version| version == ProtocolVersion::V_2026_07_28) {
             result.ttl_ms = Some(TOOL_LIST_TTL_MS);
             result.cache_scope = Some(CacheScope::Private);
+        }
+        if let Some(span) = span {
+            span.end(End::ok(None));
         }
         Ok(result)
     }
@@ -147,6 +192,12 @@ impl ServerHandler for Handler {
         let running = session.running(&request_id);
         let listened_to = context.meta.get_progress_token().is_some();
         let progress = if listened_to { Progress::listened_to() } else { Progress::default() };
+        let parked = self.gateway.recorder().zip(request.request_state.as_deref());
+        let span = parked.and_then(|(recorder, state)| recorder.resume(state)).or_else(|| {
+            let input = request.arguments.as_ref().map(|arguments| json!(arguments).to_string());
+            let about = About::Tool(request.name.to_string());
+            self.traced(&context, &session, "tools/call", about, input.as_deref())
+        });
         let (endpoint, arguments) =
             (address.endpoint, address.arguments(request.arguments.unwrap_or_default()));
         let takes_task = tasks::may_start(surface.registry(), endpoint, &arguments)
@@ -155,11 +206,15 @@ impl ServerHandler for Handler {
             progress: progress.clone(),
             client: client(&context, &session),
             resumed: resumed(request.request_state, request.input_responses),
+            span: span.clone(),
         };
         let work = self.gateway.handle(&session, endpoint, arguments, caller);
         let telling = tell(&context, progress.clone());
         tokio::select! {
             answer = work => {
+                if let Some(span) = span {
+                    traced::answered(&self.gateway, span, &answer);
+                }
                 // What the other server reported last must not come after its result, or not at all.
                 tell_rest(&context, &progress).await;
                 if let Some(execution) = progress.execution().filter(|_| takes_task) {
@@ -170,7 +225,14 @@ impl ServerHandler for Handler {
                     None => Ok(tool_result(&answer).into()),
                 }
             }
-            () = running.cancelled() => {
+            by = running.cancelled() => {
+                if by == CancelledBy::Operator {
+                    let answer = call::stopped(&session);
+                    if let Some(span) = span {
+                        traced::answered(&self.gateway, span, &answer);
+                    }
+                    return Ok(tool_result(&answer).into());
+                }
                 // A cancelled request gets no answer: the library drops ours once it has seen the cancellation too.
                 let _ = tokio::time::timeout(CANCELLATION_SEEN, context.ct.cancelled()).await;
                 Err(ErrorData::internal_error("The call was cancelled", None))

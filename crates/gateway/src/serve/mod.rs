@@ -13,6 +13,7 @@ pub mod http;
 mod reply;
 pub mod stdio;
 mod tasks;
+mod traced;
 
 pub(crate) use self::handler::Listed;
 

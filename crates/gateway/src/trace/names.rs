@@ -82,3 +82,9 @@ pub mod header {
     pub const REQUEST_ID: &str = "x-mcp-request-id";
     pub const TRACEPARENT: &str = "traceparent";
 }
+
+/// The same in `_meta`.
+pub mod meta {
+    pub const REQUEST_ID: &str = "X-MCP-Request-Id";
+    pub const TRACEPARENT: &str = "traceparent";
+}

@@ -94,10 +94,10 @@ impl Prepared {
         let arguments = self.wiring.arguments(params);
         let arguments = serde_json::to_string(&arguments)
             .map_err(|_| Error::internal("the parameters could not be written"))?;
-        let Context { session, progress, client, resumed, .. } = context;
+        let Context { session, progress, client, resumed, span, .. } = context;
         let recalls = matches!(client, Client::Recalls(_));
         let (asked, questions) = if recalls { split(relay::Questions::new()) } else { (None, None) };
-        let caller = Caller { session: Arc::clone(&session), progress, client, questions: asked };
+        let caller = Caller { session: Arc::clone(&session), progress, client, questions: asked, span };
         let state = resumed.as_ref().and_then(|resumed| relay::state(resumed.state.as_deref()?));
         let of = || format!("{} {arguments}", self.name);
         let turn = match (state, questions) {

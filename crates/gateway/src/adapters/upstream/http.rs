@@ -21,7 +21,10 @@ use super::{
     veil::Veil,
     wire::{Params, SELF_CONTAINED},
 };
-use crate::config::{Bearer, Secret};
+use crate::{
+    config::{Bearer, Secret},
+    trace::OpenSpan,
+};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -191,15 +194,18 @@ impl HttpLink {
         method: &str,
         params: &Params,
         id: u64,
+        span: Option<&OpenSpan>,
     ) -> Result<(), Failure> {
-        let headers = self.headers(Some(method), params.name(), params.headers()).await?;
+        let mut headers = self.headers(Some(method), params.name(), params.headers()).await?;
+        headers.extend(span.into_iter().flat_map(OpenSpan::headers));
         let token = headers.get(header::AUTHORIZATION).cloned();
         let post = |headers, frame| self.client.post(&self.url).headers(headers).body(frame).send();
         let mut response = post(headers, frame.clone()).await.map_err(unreachable)?;
         if response.status() == StatusCode::UNAUTHORIZED && self.bearer.is_some() {
             // The token may have run out since it was asked for, and others may have noticed that already.
             self.token.lock().await.take_if(|(kept, _)| Some(&*kept) == token.as_ref());
-            let headers = self.headers(Some(method), params.name(), params.headers()).await?;
+            let mut headers = self.headers(Some(method), params.name(), params.headers()).await?;
+            headers.extend(span.into_iter().flat_map(OpenSpan::headers));
             response = post(headers, frame).await.map_err(unreachable)?;
         }
         if method == "initialize"

@@ -45,6 +45,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+pub use self::offers::Refused;
 use self::{
     call::ToolCall,
     catalogue::{Catalogues, Kept, Pinned},

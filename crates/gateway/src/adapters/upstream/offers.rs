@@ -15,7 +15,7 @@ use super::{
     server::Upstream,
     wire::{Params, Raw},
 };
-use crate::session::Session;
+use crate::{session::Session, trace::OpenSpan};
 
 /// Everything that is offered, ready to be listed.
 #[derive(Default)]
@@ -172,13 +172,14 @@ impl Upstreams {
         session: &Arc<Session>,
         method: &str,
         params: Map<String, Value>,
+        span: Option<&Arc<OpenSpan>>,
     ) -> Result<String, Refused> {
         let offers = self.offers.load_full();
         match method {
             "resources/list" => Ok(json!({"resources": offers.resources}).to_string()),
             "resources/templates/list" => Ok(json!({"resourceTemplates": offers.templates}).to_string()),
             "prompts/list" => Ok(json!({"prompts": offers.prompts}).to_string()),
-            "resources/read" => self.read(&offers, session, params).await,
+            "resources/read" => self.read(&offers, session, params, span).await,
             "prompts/get" => {
                 let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
                 let Some((upstream, own)) = offers.prompt_names.get(name) else {
@@ -187,9 +188,9 @@ impl Upstreams {
                     )));
                 };
                 let params = replaced(params.clone(), "name", own);
-                asked(upstream, session, method, &params, own).await.map(|raw| raw.get().to_owned())
+                asked(upstream, session, method, &params, own, span).await.map(|raw| raw.get().to_owned())
             }
-            "completion/complete" => self.complete(&offers, session, params).await,
+            "completion/complete" => self.complete(&offers, session, params, span).await,
             "logging/setLevel" => {
                 self.set_level(&params);
                 Ok("{}".to_owned())
@@ -203,6 +204,7 @@ impl Upstreams {
         offers: &Offers,
         session: &Arc<Session>,
         params: Map<String, Value>,
+        span: Option<&Arc<OpenSpan>>,
     ) -> Result<String, Refused> {
         let uri = params.get("uri").and_then(Value::as_str).unwrap_or_default().to_owned();
         let Some((upstream, own, named)) = offers.locate(&uri) else {
@@ -210,7 +212,7 @@ impl Upstreams {
             return Err(Refused { code: RESOURCE_NOT_FOUND, message });
         };
         let params = replaced(params, "uri", &own);
-        let raw = asked(&upstream, session, "resources/read", &params, &own).await?;
+        let raw = asked(&upstream, session, "resources/read", &params, &own, span).await?;
         if !named {
             return Ok(raw.get().to_owned());
         }
@@ -227,6 +229,7 @@ impl Upstreams {
         offers: &Offers,
         session: &Arc<Session>,
         mut params: Map<String, Value>,
+        span: Option<&Arc<OpenSpan>>,
     ) -> Result<String, Refused> {
         let Some(reference) = params.get("ref").and_then(Value::as_object).cloned() else {
             return Err(invalid("'ref' must say which prompt or resource is meant"));
@@ -248,7 +251,8 @@ impl Upstreams {
             (None, None) => return Err(invalid("'ref' must have a 'name' or a 'uri'")),
         };
         params.insert("ref".to_owned(), Value::Object(replaced(reference, key, &own)));
-        asked(&upstream, session, "completion/complete", &params, &own).await.map(|raw| raw.get().to_owned())
+        let raw = asked(&upstream, session, "completion/complete", &params, &own, span).await?;
+        Ok(raw.get().to_owned())
     }
 
     /// Tells every upstream that runs how much it shall log.
@@ -270,6 +274,7 @@ async fn asked(
     method: &str,
     params: &Map<String, Value>,
     about: &str,
+    span: Option<&Arc<OpenSpan>>,
 ) -> Result<Raw, Refused> {
     let mut given = Params::none().about(about.into());
     for (key, value) in params.iter().filter(|(key, _)| *key != "_meta") {
@@ -280,6 +285,7 @@ async fn asked(
         progress: Default::default(),
         client: session.client(),
         questions: None,
+        span: span.cloned(),
     };
     upstream.request(method, &given, about, caller, None).await.map_err(|error| refused(&error))
 }

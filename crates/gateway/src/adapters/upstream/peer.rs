@@ -14,7 +14,7 @@ use std::{
 
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{json, value::RawValue};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +30,7 @@ use crate::{
     client::{Capabilities, Client},
     progress::{Progress, Relayed},
     session::Session,
+    trace::OpenSpan,
 };
 
 /// Why a request got no result.
@@ -58,6 +59,8 @@ pub(super) struct Caller {
     pub(super) client: Client,
     /// Where questions go to, if the client has to call again for them.
     pub(super) questions: Option<Questions>,
+    /// What is recorded of the request, which is told of it.
+    pub(super) span: Option<Arc<OpenSpan>>,
 }
 
 impl Caller {
@@ -268,7 +271,10 @@ impl Peer {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let wants_progress = caller.as_ref().is_some_and(|caller| caller.progress.is_listened_to());
         let token = if wants_progress { format!("\"progressToken\":{id}") } else { String::new() };
-        let frame = wire::frame(Some(id), method, params, &[meta, &token]);
+        let span = caller.as_ref().and_then(|caller| caller.span.as_ref());
+        let about_us = span.map(|span| span.sent_as(id)).unwrap_or_default();
+        let frame = wire::frame(Some(id), method, params, &[meta, &token, &about_us]);
+        let traced = span.cloned();
         let (answer, answered) = oneshot::channel();
         {
             let mut waiting = self.waiting();
@@ -288,7 +294,7 @@ impl Peer {
                 }
             }
             Link::Http(link) => {
-                let mut posting = Box::pin(link.request(self, frame, method, params, id));
+                let mut posting = Box::pin(link.request(self, frame, method, params, id, traced.as_deref()));
                 tokio::pin!(answered);
                 tokio::select! {
                     biased;
@@ -384,15 +390,15 @@ impl Peer {
         let Some(told) = params.and_then(|raw| serde_json::from_str::<ProgressParams>(raw.get()).ok()) else {
             return;
         };
-        let progress = {
+        let caller = {
             let waiting = self.waiting();
-            waiting
-                .calls
-                .get(&told.token)
-                .and_then(|call| call.caller.as_ref())
-                .map(|caller| caller.progress.clone())
+            waiting.calls.get(&told.token).and_then(|call| call.caller.clone())
         };
-        if let Some(progress) = progress {
+        if let Some(Caller { progress, span, .. }) = caller {
+            if let Some(span) = span {
+                let (done, total, message) = (told.progress, told.total, &told.message);
+                span.progressed(json!({"progress": done, "total": total, "message": message}));
+            }
             progress.relay(Relayed { progress: told.progress, total: told.total, message: told.message });
         }
     }

@@ -22,7 +22,43 @@ use super::{
     veil::Veil,
     wire::{self, METHOD_NOT_FOUND, Params, Raw},
 };
-use crate::{config, session::Session};
+use crate::{
+    config,
+    session::Session,
+    trace::open::{About, End, Failed, Outbound},
+};
+
+/// How often a request was made, and what came of it last, as far as that is recorded.
+#[derive(Default)]
+struct Tries {
+    failures: u32,
+    timed_out: bool,
+    lost: bool,
+}
+
+impl Tries {
+    fn failed(&mut self, failure: Option<&Failure>) {
+        self.timed_out = matches!(failure, Some(Failure::TimedOut(_)));
+        self.lost = matches!(
+            failure,
+            Some(Failure::Gone(_) | Failure::SessionLost | Failure::Unreachable(_) | Failure::Broken(_))
+        );
+        self.failures += u32::from(self.lost);
+    }
+
+    fn end(&self, asked: &Result<Raw, Error>) -> End {
+        let end = match asked {
+            Ok(raw) => End::ok(Some(raw.get().to_owned())),
+            Err(error) => {
+                let code = error.code.as_str();
+                let kind = if self.timed_out { "timeout" } else { code };
+                let message = error.message.clone();
+                End::failed(Failed { code: code.into(), message, kind: kind.into() }, None)
+            }
+        };
+        End { reconnects: self.failures, disconnected: self.lost, ..end }
+    }
+}
 
 /// What has to be looked into, by whoever keeps the catalogues.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +69,8 @@ pub(super) enum Notice {
 
 pub(super) struct Upstream {
     pub(super) settings: Arc<config::Upstream>,
+    /// Its name, as it is recorded.
+    label: Arc<str>,
     /// The connection that everybody shares, where they do.
     shared: Arc<Slot>,
     /// The connections of sessions that have one each.
@@ -64,6 +102,7 @@ impl Upstream {
         let inbox = Arc::new(Ears { name: settings.name.clone(), notices });
         let ears: Arc<dyn Inbox> = Arc::<Ears>::clone(&inbox);
         Arc::new(Self {
+            label: settings.name.as_str().into(),
             shared: Arc::new(Slot::new(Arc::clone(&settings), ears, last_era, Arc::clone(&pressure))),
             pressure,
             sessions: Mutex::default(),
@@ -122,6 +161,42 @@ impl Upstream {
         caller: Caller,
         accepted: Option<&Accepted>,
     ) -> Result<Raw, Error> {
+        let span = caller
+            .span
+            .as_ref()
+            .map(|within| Arc::new(within.outbound(self.outbound(method, params, about))));
+        let caller = Caller { span: span.clone(), ..caller };
+        let mut tries = Tries::default();
+        let asked = self.ask(method, params, about, caller, accepted, &mut tries).await;
+        if let Some(span) = span {
+            span.end(tries.end(&asked));
+        }
+        asked
+    }
+
+    fn outbound<'a>(&'a self, method: &'a str, params: &Params, about: &str) -> Outbound<'a> {
+        let about = match method {
+            "tools/call" => About::Tool(about.to_owned()),
+            "resources/read" => About::Resource(about.to_owned()),
+            "prompts/get" => About::Prompt(about.to_owned()),
+            _ => About::Nothing,
+        };
+        let transport = match self.settings.link {
+            config::Link::Command { .. } => "stdio",
+            config::Link::Http { .. } => "http",
+        };
+        Outbound { method, about, input: Some(params.to_json()), peer: &self.label, transport }
+    }
+
+    async fn ask(
+        self: &Arc<Self>,
+        method: &str,
+        params: &Params,
+        about: &str,
+        caller: Caller,
+        accepted: Option<&Accepted>,
+        tries: &mut Tries,
+    ) -> Result<Raw, Error> {
         let place = Place { server: self.name(), tool: about };
         self.pressure.check()?;
         let _permit = self.permit(place).await?;
@@ -142,6 +217,7 @@ impl Upstream {
                 return Err(super::call::held(self.name(), about, &[]));
             }
             let asked = peer.request(method, params, self.settings.call_timeout, Some(caller.clone())).await;
+            tries.failed(asked.as_ref().err());
             match asked {
                 Ok(raw) => return Ok(raw),
                 // Neither has looked at the request.

@@ -153,6 +153,11 @@ impl Params {
         self.members.extend_from_slice(b"\":");
     }
 
+    /// All of it as one object.
+    pub(super) fn to_json(&self) -> String {
+        format!("{{{}}}", String::from_utf8_lossy(&self.members))
+    }
+
     pub(super) fn size(&self) -> usize {
         self.members.len()
     }

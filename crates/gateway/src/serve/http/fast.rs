@@ -11,12 +11,13 @@ use serde_json::{Map, Value};
 use super::{Front, json, sessions::wire_id};
 use crate::{
     serve::{
-        call::{self, Admitted},
+        call::{self, Admitted, Ready},
         elsewhere::{self, OwnedElsewhere},
         frame::{Elsewhere, Era, STATELESS_VERSION, ToolCall},
-        reply,
+        reply, traced,
     },
     session::Session,
+    trace::{OpenSpan, ids::Given},
 };
 
 /// The versions that a legacy session may name in its header.
@@ -38,6 +39,9 @@ impl Front {
         let (endpoint, arguments) = match call::admit(&self.gateway, &session, tool_call) {
             Admitted::Call(endpoint, arguments) => (endpoint, arguments),
             Admitted::Answer(answer) => {
+                if let Some(span) = self.traced(&session, tool_call, headers) {
+                    traced::answered(&self.gateway, span, &answer);
+                }
                 return Some(json(
                     StatusCode::OK,
                     reply::tool_result(&tool_call.id, &answer, self_contained),
@@ -45,6 +49,9 @@ impl Front {
             }
             Admitted::Starts => return None,
             Admitted::UnknownTool => {
+                if let Some(span) = self.traced(&session, tool_call, headers) {
+                    traced::unknown_tool(&span, &tool_call.tool);
+                }
                 return Some(json(StatusCode::OK, call::unknown_tool(&self.gateway, tool_call)));
             }
         };
@@ -61,10 +68,11 @@ impl Front {
         if !agrees || may_be_asked || !tool_call.plain || !self.fast_path {
             return None;
         }
-        let (gateway, id) = (Arc::clone(&self.gateway), tool_call.id.clone().into_owned());
-        let work = async move {
-            call::run(&gateway, &session, endpoint, arguments, client, &id, self_contained).await
-        };
+        let span = self.traced(&session, tool_call, headers);
+        let request_id = tool_call.id.clone().into_owned();
+        let ready = Ready { endpoint, arguments, client, request_id, self_contained, span };
+        let gateway = Arc::clone(&self.gateway);
+        let work = async move { ready.run(&gateway, &session).await };
         let reply = if self_contained { work.await } else { self.outlive(work).await };
         Some(match reply {
             Some(reply) => json(StatusCode::OK, reply),
@@ -73,6 +81,15 @@ impl Front {
                 Response::builder().status(StatusCode::ACCEPTED).body(Default::default()).unwrap_or_default()
             }
         })
+    }
+
+    fn traced(
+        &self,
+        session: &Arc<Session>,
+        tool_call: &ToolCall<'_>,
+        headers: &HeaderMap,
+    ) -> Option<Arc<OpenSpan>> {
+        traced::call(&self.gateway, session, tool_call, Given::of_headers(headers))
     }
 
     /// Without sessions a client that hangs up has cancelled its call; with one it has not, so its call goes on.
@@ -97,7 +114,8 @@ impl Front {
         let about = (request.method, request.name.as_deref());
         let session = self.session_of_request(headers, principal, known, request.era, about)?;
         session.start();
-        let request = OwnedElsewhere::new(request)?;
+        let span = traced::elsewhere(&self.gateway, &session, id, request, Given::of_headers(headers));
+        let request = OwnedElsewhere::new(request, span)?;
         let reply = elsewhere::answer(&self.gateway, &session, id, request).await;
         Some(match reply {
             Some(reply) => json(StatusCode::OK, reply),

@@ -37,7 +37,10 @@ use super::{
     handler::Handler,
     reply,
 };
-use crate::{pipeline::Gateway, session::Session};
+use crate::{
+    pipeline::Gateway,
+    session::{CancelledBy, Session},
+};
 
 /// What the HTTP side needs to know besides the gateway.
 pub struct Options {
@@ -208,7 +211,7 @@ impl Front {
             }
             Frame::Cancelled(id) => {
                 if let Some(session) = &known {
-                    session.cancel(&id);
+                    session.cancel(&id, CancelledBy::Client);
                 }
                 None
             }

@@ -10,15 +10,19 @@ use tokio::sync::mpsc;
 
 use super::{
     super::{
-        call::{self, Admitted},
+        call::{self, Admitted, Ready},
         elsewhere::{self, OwnedElsewhere},
         frame::{self, Elsewhere, Era, Frame, Opens, ToolCall},
-        reply,
+        reply, traced,
     },
     Connection, end_line,
     lines::Lines,
 };
-use crate::inline::{self, Task};
+use crate::{
+    inline::{self, Task},
+    session::CancelledBy,
+    trace::{OpenSpan, ids::Given},
+};
 
 pub(super) struct Reader {
     connection: Arc<Connection>,
@@ -89,7 +93,7 @@ impl Reader {
             }
             Frame::Call(tool_call) => self.call(line, &tool_call, replies),
             Frame::Cancelled(id) => {
-                self.connection.session.cancel(&id);
+                self.connection.session.cancel(&id, CancelledBy::Client);
                 self.connection.settle(&id);
                 self.notice(line);
             }
@@ -129,20 +133,36 @@ impl Reader {
         connection.session.start();
         match call::admit(&connection.gateway, &connection.session, tool_call) {
             Admitted::Answer(answer) => {
+                if let Some(span) = self.traced(tool_call) {
+                    traced::answered(&connection.gateway, span, &answer);
+                }
                 end_line(replies, &reply::tool_result(&tool_call.id, &answer, self_contained));
             }
             Admitted::Call(endpoint, arguments) if tool_call.plain && connection.fast_path => {
-                let client = call::client(&connection.session, tool_call);
-                let (connection, id) = (Arc::clone(connection), tool_call.id.clone().into_owned());
-                let work = async move {
-                    let Connection { gateway, session, .. } = connection.as_ref();
-                    call::run(gateway, session, endpoint, arguments, client, &id, self_contained).await
+                let ready = Ready {
+                    endpoint,
+                    arguments,
+                    client: call::client(&connection.session, tool_call),
+                    span: self.traced(tool_call),
+                    request_id: tool_call.id.clone().into_owned(),
+                    self_contained,
                 };
+                let connection = Arc::clone(connection);
+                let work = async move { ready.run(&connection.gateway, &connection.session).await };
                 self.start_work(Box::pin(work));
             }
-            Admitted::UnknownTool => end_line(replies, &call::unknown_tool(&connection.gateway, tool_call)),
+            Admitted::UnknownTool => {
+                if let Some(span) = self.traced(tool_call) {
+                    traced::unknown_tool(&span, &tool_call.tool);
+                }
+                end_line(replies, &call::unknown_tool(&connection.gateway, tool_call));
+            }
             Admitted::Call(..) | Admitted::Starts => self.request(&tool_call.id, opens, line, replies),
         }
+    }
+
+    fn traced(&self, tool_call: &ToolCall<'_>) -> Option<Arc<OpenSpan>> {
+        traced::call(&self.connection.gateway, &self.connection.session, tool_call, Given::default())
     }
 
     /// Has another server answer a request, if there are any.
@@ -151,7 +171,8 @@ impl Reader {
         if connection.gateway.upstreams().is_none() || !self.has_begun(request.era) {
             return false;
         }
-        let Some(request) = OwnedElsewhere::new(request) else { return false };
+        let span = traced::elsewhere(&connection.gateway, &connection.session, id, request, Given::default());
+        let Some(request) = OwnedElsewhere::new(request, span) else { return false };
         connection.session.start();
         let (connection, id) = (Arc::clone(connection), id.to_owned());
         let work =

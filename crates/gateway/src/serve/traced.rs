@@ -1,0 +1,95 @@
+//! What is recorded of requests as they come in and are answered.
+
+use std::{borrow::Cow, sync::Arc};
+
+use aql::response::Answer;
+use serde_json::json;
+
+use super::frame::{Elsewhere, ToolCall};
+use crate::{
+    pipeline::Gateway,
+    session::Session,
+    trace::{
+        OpenSpan,
+        ids::Given,
+        open::{About, End, Failed, Inbound},
+    },
+};
+
+/// Begins what is recorded of a tool call, if anything is.
+pub(super) fn call(
+    gateway: &Gateway,
+    session: &Arc<Session>,
+    call: &ToolCall<'_>,
+    around: Given<'_>,
+) -> Option<Arc<OpenSpan>> {
+    let recorder = gateway.recorder()?;
+    Some(Arc::new(OpenSpan::inbound(
+        recorder,
+        Inbound {
+            method: "tools/call",
+            rpc_id: &call.id,
+            about: About::Tool(call.tool.clone().into_owned()),
+            input: call.arguments.map(|arguments| arguments.get()),
+            given: call.within.given().or(around),
+            progress_token: None,
+            session,
+            surface: Some(gateway.surface()),
+        },
+    )))
+}
+
+/// The same for a request that another server may answer.
+pub(super) fn elsewhere(
+    gateway: &Gateway,
+    session: &Arc<Session>,
+    id: &str,
+    request: &Elsewhere<'_>,
+    around: Given<'_>,
+) -> Option<Arc<OpenSpan>> {
+    let name = || request.name.clone().map(Cow::into_owned).unwrap_or_default();
+    let about = match request.method {
+        "resources/read" => About::Resource(name()),
+        "prompts/get" => About::Prompt(name()),
+        _ => About::Nothing,
+    };
+    let request = Inbound {
+        method: request.method,
+        rpc_id: id,
+        about,
+        input: request.params.map(|params| params.get()),
+        given: request.within.given().or(around),
+        progress_token: None,
+        session,
+        surface: None,
+    };
+    Some(Arc::new(OpenSpan::inbound(gateway.recorder()?, request)))
+}
+
+/// Ends it with the answer, or leaves it open where the client has to call again.
+pub(super) fn answered(gateway: &Gateway, span: Arc<OpenSpan>, answer: &Answer) {
+    if let Some(questions) = answer.questions()
+        && let (Some(state), Some(recorder)) = (&questions.state, gateway.recorder())
+    {
+        let asked: Vec<&String> = questions.requests.keys().collect();
+        return recorder.park(state, span, json!({"asked": asked}));
+    }
+    let output = Some(answer.to_text());
+    span.end(match answer.code() {
+        None => End::ok(output),
+        Some(code) => End::failed(
+            Failed { code: code.as_str().into(), message: String::new(), kind: code.as_str().into() },
+            output,
+        ),
+    });
+}
+
+/// The name that the Inspector has for a tool that is not there.
+const UNKNOWN_TOOL: &str = "UNKNOWN_TOOL";
+
+/// Ends what is recorded of a call of a tool that is not there.
+pub(super) fn unknown_tool(span: &OpenSpan, tool: &str) {
+    let message = format!("There is no tool '{tool}'");
+    let failed = Failed { code: UNKNOWN_TOOL.into(), message, kind: "-32602".into() };
+    span.end(End::failed(failed, None));
+}

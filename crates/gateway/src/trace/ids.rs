@@ -1,0 +1,134 @@
+//! The ids of a request: made here, or given by whoever asks.
+
+use std::sync::Arc;
+
+use super::span::{SpanId, TraceId};
+
+/// The longest request id that is taken from others.
+const REQUEST_ID_BYTES_MAX: usize = 128;
+
+/// What a request says of itself and of what it is part of, in headers or in `_meta`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Given<'a> {
+    pub(crate) request_id: Option<&'a str>,
+    pub(crate) traceparent: Option<&'a str>,
+}
+
+impl<'a> Given<'a> {
+    /// What stands in a request counts more than what stands around it.
+    #[must_use]
+    pub(crate) fn or(self, around: Given<'a>) -> Self {
+        Self {
+            request_id: self.request_id.or(around.request_id),
+            traceparent: self.traceparent.or(around.traceparent),
+        }
+    }
+
+    /// What the headers of a request say.
+    pub(crate) fn of_headers(headers: &'a http::HeaderMap) -> Self {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        Self {
+            request_id: text(super::names::header::REQUEST_ID),
+            traceparent: text(super::names::header::TRACEPARENT),
+        }
+    }
+}
+
+/// The ids of one request.
+#[derive(Debug, Clone)]
+pub(crate) struct Ids {
+    pub(crate) trace: TraceId,
+    pub(crate) span: SpanId,
+    pub(crate) parent: Option<SpanId>,
+    pub(crate) request: Arc<str>,
+}
+
+impl Ids {
+    /// Takes what is given and well-formed, and makes up the rest.
+    pub(crate) fn of(given: Given<'_>) -> Self {
+        let (trace, parent) = match given.traceparent.and_then(read_traceparent) {
+            Some((trace, parent)) => (trace, Some(parent)),
+            None => (TraceId(fastrand::u128(1..).to_be_bytes()), None),
+        };
+        let request = match given.request_id.filter(|id| is_request_id(id)) {
+            Some(id) => id.into(),
+            None => made_up(),
+        };
+        Self { trace, span: span_id(), parent, request }
+    }
+}
+
+pub(crate) fn span_id() -> SpanId {
+    SpanId(fastrand::u64(1..).to_be_bytes())
+}
+
+/// A request id of our own.
+pub(crate) fn made_up() -> Arc<str> {
+    TraceId(fastrand::u128(1..).to_be_bytes()).to_string().into()
+}
+
+/// Visible ASCII, so that it can be a header and be shown.
+fn is_request_id(id: &str) -> bool {
+    (1..=REQUEST_ID_BYTES_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// The trace and the span of a `traceparent`. Versions that come later may have more behind it.
+fn read_traceparent(text: &str) -> Option<(TraceId, SpanId)> {
+    let mut parts = text.trim().split('-');
+    let (version, trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    let is_hex = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_hex(version) || version == "ff" || !is_hex(flags) || (version == "00" && parts.next().is_some()) {
+        return None;
+    }
+    let (trace, span): (TraceId, SpanId) = (trace.parse().ok()?, span.parse().ok()?);
+    (!trace.is_none() && !span.is_none()).then_some((trace, span))
+}
+
+/// What a request that is made within a span says of it.
+pub(crate) fn traceparent(trace: TraceId, span: SpanId) -> String {
+    format!("00-{trace}-{span}-01")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// REQ-IPROP-01 REQ-IPROP-04
+    #[test]
+    fn what_is_given_is_taken_and_what_is_not_is_made_up() {
+        let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let given = Given { request_id: Some("r-1"), traceparent: Some(parent) };
+        let ids = Ids::of(given);
+        assert_eq!(&*ids.request, "r-1");
+        assert_eq!(ids.trace.to_string(), "4bf92f3577b34da6a3ce929d0e0e4736");
+        assert_eq!(ids.parent.unwrap().to_string(), "00f067aa0ba902b7");
+        assert_ne!(Some(ids.span), ids.parent);
+        let (one, other) = (Ids::of(Given::default()), Ids::of(Given::default()));
+        assert_ne!((one.request, one.trace, one.span), (other.request, other.trace, other.span));
+        assert_eq!(traceparent(ids.trace, ids.parent.unwrap()), parent);
+    }
+
+    #[test]
+    fn what_is_no_id_is_not_taken_for_one() {
+        let long = "x".repeat(REQUEST_ID_BYTES_MAX + 1);
+        for request_id in ["", "two words", "a\u{7f}", "ä", &long] {
+            assert_ne!(
+                &*Ids::of(Given { request_id: Some(request_id), traceparent: None }).request,
+                request_id
+            );
+        }
+        for traceparent in [
+            "",
+            "00",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7",
+            "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more",
+            "00-4bf92f3577b34da6a3ce929d0e0e473-00f067aa0ba902b77-01",
+        ] {
+            assert!(read_traceparent(traceparent).is_none(), "{traceparent}");
+        }
+        assert!(read_traceparent("01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more").is_some());
+    }
+}

@@ -1,0 +1,336 @@
+//! A request under way, as whoever handles it holds it. What is told here is put into the recorder's queue as it is;
+//! everything that takes time is left to the recorder's own thread.
+
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use http::{HeaderName, HeaderValue};
+use serde_json::Value;
+
+use super::{
+    ids::{self, Given, Ids},
+    names::{header, meta},
+    recorder::Recorder,
+    span::{Kind, Nanos, SpanId, Status},
+};
+use crate::{dispatch::Surface, session::Session};
+
+/// What a request is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum About {
+    #[default]
+    Nothing,
+    Tool(String),
+    Resource(String),
+    Prompt(String),
+}
+
+/// A request as it came in.
+pub(crate) struct Inbound<'a> {
+    pub(crate) method: &'a str,
+    /// The id of the request, as JSON.
+    pub(crate) rpc_id: &'a str,
+    pub(crate) about: About,
+    /// Its arguments, as JSON.
+    pub(crate) input: Option<&'a str>,
+    pub(crate) given: Given<'a>,
+    /// As JSON.
+    pub(crate) progress_token: Option<&'a str>,
+    pub(crate) session: &'a Arc<Session>,
+    /// What its arguments are understood by.
+    pub(crate) surface: Option<Arc<Surface>>,
+}
+
+/// A request that is made of another server.
+pub(crate) struct Outbound<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) about: About,
+    /// Its parameters, as JSON.
+    pub(crate) input: Option<String>,
+    pub(crate) peer: &'a Arc<str>,
+    pub(crate) transport: &'static str,
+}
+
+/// How a request came out.
+#[derive(Debug, Default)]
+pub(crate) struct End {
+    pub(crate) status: Option<Status>,
+    pub(crate) error: Option<Failed>,
+    /// The result, as JSON.
+    pub(crate) output: Option<String>,
+    /// The structured part of it, as JSON.
+    pub(crate) structured: Option<String>,
+    /// Attempts to connect again.
+    pub(crate) reconnects: u32,
+    /// Whether the connection was lost with it.
+    pub(crate) disconnected: bool,
+}
+
+/// What went wrong, without where in our code it did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Failed {
+    pub(crate) code: Cow<'static, str>,
+    pub(crate) message: String,
+    /// OpenTelemetry's kind of it.
+    pub(crate) kind: Cow<'static, str>,
+}
+
+impl End {
+    pub(crate) fn ok(output: Option<String>) -> Self {
+        Self { status: Some(Status::Ok), output, ..Self::default() }
+    }
+
+    pub(crate) fn failed(error: Failed, output: Option<String>) -> Self {
+        Self { status: Some(Status::Error), error: Some(error), output, ..Self::default() }
+    }
+}
+
+/// What the queue holds.
+pub(super) enum Entry {
+    Began(Box<Began>),
+    Ended(Box<Ended>),
+    /// Somebody is waited for, or no longer.
+    Signal {
+        span: SpanId,
+        at: Nanos,
+        waits: bool,
+        about: Value,
+    },
+    Progress {
+        span: SpanId,
+        at: Nanos,
+        told: Value,
+    },
+    /// What others have recorded.
+    Reported(Vec<super::Span>),
+}
+
+pub(super) struct Began {
+    pub(super) ids: Ids,
+    pub(super) parent_request: Option<Arc<str>>,
+    /// The Inspector's session: the request that everything began with.
+    pub(super) session_id: Arc<str>,
+    pub(super) at: Nanos,
+    pub(super) kind: Kind,
+    pub(super) method: String,
+    pub(super) rpc_id: String,
+    pub(super) about: About,
+    pub(super) input: Option<String>,
+    pub(super) progress_token: Option<String>,
+    pub(super) peer: Option<Arc<str>>,
+    pub(super) transport: &'static str,
+    pub(super) session: Arc<Session>,
+    pub(super) surface: Option<Arc<Surface>>,
+}
+
+pub(super) struct Ended {
+    pub(super) span: SpanId,
+    pub(super) at: Nanos,
+    pub(super) waited: Nanos,
+    pub(super) sent_as: u64,
+    pub(super) end: End,
+}
+
+impl Entry {
+    /// About how much memory it takes.
+    pub(super) fn bytes(&self) -> usize {
+        const EMPTY: usize = 512;
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        EMPTY
+            + match self {
+                Self::Began(began) => length(&began.input),
+                Self::Ended(ended) => length(&ended.end.output) + length(&ended.end.structured),
+                Self::Signal { .. } | Self::Progress { .. } => 0,
+                Self::Reported(spans) => spans.len() * 2 * EMPTY,
+            }
+    }
+}
+
+/// A request that has begun. Dropped without an end, it was cancelled.
+pub struct OpenSpan {
+    recorder: Arc<Recorder>,
+    ids: Ids,
+    session_id: Arc<str>,
+    session: Arc<Session>,
+    surface: Option<Arc<Surface>>,
+    at: Nanos,
+    since: Instant,
+    waited: AtomicI64,
+    /// The number that a request to another server was sent with last.
+    sent_as: AtomicU64,
+    /// Whether nothing more is to be told: it has ended, or its beginning found no room.
+    over: AtomicBool,
+}
+
+impl OpenSpan {
+    /// Begins the span of a request that came in.
+    pub(crate) fn inbound(recorder: &Arc<Recorder>, request: Inbound<'_>) -> Self {
+        let ids = Ids::of(request.given);
+        let span = Self {
+            session_id: Arc::clone(&ids.request),
+            ids,
+            session: Arc::clone(request.session),
+            surface: request.surface,
+            at: recorder.now(),
+            since: Instant::now(),
+            waited: AtomicI64::new(0),
+            sent_as: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+            recorder: Arc::clone(recorder),
+        };
+        span.begin(Began {
+            ids: span.ids.clone(),
+            parent_request: None,
+            session_id: Arc::clone(&span.session_id),
+            at: span.at,
+            kind: Kind::Server,
+            method: request.method.to_owned(),
+            rpc_id: request.rpc_id.to_owned(),
+            about: request.about,
+            input: request.input.map(str::to_owned),
+            progress_token: request.progress_token.map(str::to_owned),
+            peer: None,
+            transport: span.session.transport().kind(),
+            session: Arc::clone(&span.session),
+            surface: span.surface.clone(),
+        });
+        span
+    }
+
+    /// Begins the span of a request that is made within this one.
+    pub(crate) fn outbound(&self, request: Outbound<'_>) -> Self {
+        let ids = Ids {
+            trace: self.ids.trace,
+            span: ids::span_id(),
+            parent: Some(self.ids.span),
+            request: ids::made_up(),
+        };
+        let since = Instant::now();
+        let span = Self {
+            at: self.at + nanos(since.duration_since(self.since)),
+            since,
+            ids,
+            session_id: Arc::clone(&self.session_id),
+            session: Arc::clone(&self.session),
+            surface: self.surface.clone(),
+            waited: AtomicI64::new(0),
+            sent_as: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+            recorder: Arc::clone(&self.recorder),
+        };
+        span.begin(Began {
+            ids: span.ids.clone(),
+            parent_request: Some(Arc::clone(&self.ids.request)),
+            session_id: Arc::clone(&self.session_id),
+            at: span.at,
+            kind: Kind::Client,
+            method: request.method.to_owned(),
+            rpc_id: String::new(),
+            about: request.about,
+            input: request.input,
+            progress_token: None,
+            peer: Some(Arc::clone(request.peer)),
+            transport: request.transport,
+            session: Arc::clone(&span.session),
+            surface: span.surface.clone(),
+        });
+        span
+    }
+
+    fn begin(&self, began: Began) {
+        if !self.recorder.offer(Entry::Began(Box::new(began))) {
+            self.over.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes the number that the request is sent with, and gives what it says of itself, as members of `_meta`.
+    pub(crate) fn sent_as(&self, number: u64) -> String {
+        self.sent_as.store(number, Ordering::Relaxed);
+        let (parent, request) = (self.traceparent(), &self.ids.request);
+        format!("\"{}\":\"{parent}\",\"{}\":\"{request}\"", meta::TRACEPARENT, meta::REQUEST_ID)
+    }
+
+    /// The same as headers.
+    pub(crate) fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> + use<> {
+        let given =
+            [(header::REQUEST_ID, self.ids.request.to_string()), (header::TRACEPARENT, self.traceparent())];
+        let pair = |(name, value): (&'static str, String)| {
+            Some((HeaderName::from_static(name), HeaderValue::from_str(&value).ok()?))
+        };
+        given.into_iter().filter_map(pair)
+    }
+
+    fn traceparent(&self) -> String {
+        ids::traceparent(self.ids.trace, self.ids.span)
+    }
+
+    fn now(&self) -> Nanos {
+        self.at + nanos(self.since.elapsed())
+    }
+
+    /// Notes that somebody is waited for until what is returned is dropped.
+    pub(crate) fn waits(&self, about: Value) -> Waiting<'_> {
+        self.signal(true, about);
+        Waiting { span: self, since: Instant::now() }
+    }
+
+    /// The same where that ends in another request.
+    pub(super) fn waits_for(&self, about: Value) {
+        self.signal(true, about);
+    }
+
+    pub(super) fn waited(&self, time: Duration) {
+        self.waited.fetch_add(nanos(time), Ordering::Relaxed);
+        self.signal(false, Value::Null);
+    }
+
+    fn signal(&self, waits: bool, about: Value) {
+        if !self.over.load(Ordering::Relaxed) {
+            self.recorder.offer(Entry::Signal { span: self.ids.span, at: self.now(), waits, about });
+        }
+    }
+
+    pub(crate) fn progressed(&self, told: Value) {
+        if !self.over.load(Ordering::Relaxed) {
+            self.recorder.offer(Entry::Progress { span: self.ids.span, at: self.now(), told });
+        }
+    }
+
+    /// Ends it; only the first time counts.
+    pub(crate) fn end(&self, end: End) {
+        if self.over.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let waited = self.waited.load(Ordering::Relaxed);
+        let sent_as = self.sent_as.load(Ordering::Relaxed);
+        self.recorder.end(Ended { span: self.ids.span, at: self.now(), waited, sent_as, end });
+    }
+}
+
+impl Drop for OpenSpan {
+    fn drop(&mut self) {
+        self.end(End { status: Some(Status::Cancelled), ..End::default() });
+    }
+}
+
+/// Time that a request waits for somebody.
+pub(crate) struct Waiting<'a> {
+    span: &'a OpenSpan,
+    since: Instant,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.span.waited(self.since.elapsed());
+    }
+}
+
+fn nanos(duration: Duration) -> Nanos {
+    Nanos::try_from(duration.as_nanos()).unwrap_or(Nanos::MAX)
+}

@@ -1,0 +1,79 @@
+//! Values that are too long to be kept, cut so that whoever looks knows it.
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{
+    names::{BYTES, HASH, TRUNCATED},
+    span::Attributes,
+};
+
+/// So much of a value is kept.
+pub const PREVIEW_BYTES: usize = 30_720;
+
+/// Keeps a text under a name, or its beginning with how long it is and its hash.
+pub fn keep(attributes: &mut Attributes, name: &str, text: String) {
+    if text.len() <= PREVIEW_BYTES {
+        attributes.insert(name.to_owned(), Value::String(text));
+        return;
+    }
+    let hash = Sha256::digest(text.as_bytes());
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    attributes.insert(format!("{name}{HASH}"), hash.into());
+    attributes.insert(format!("{name}{BYTES}"), text.len().into());
+    attributes.insert(format!("{name}{TRUNCATED}"), true.into());
+    attributes.insert(name.to_owned(), Value::String(beginning(text, PREVIEW_BYTES)));
+}
+
+/// Cuts every text that is too long.
+pub fn cut(attributes: &mut Attributes) {
+    let long: Vec<String> = attributes
+        .iter()
+        .filter(|(_, value)| value.as_str().is_some_and(|text| text.len() > PREVIEW_BYTES))
+        .map(|(name, _)| name.clone())
+        .collect();
+    for name in long {
+        if let Some(Value::String(text)) = attributes.remove(&name) {
+            keep(attributes, &name, text);
+        }
+    }
+}
+
+/// At most so many bytes of a text, and no part of a character.
+pub(crate) fn beginning(mut text: String, bytes_max: usize) -> String {
+    text.truncate(text.floor_char_boundary(bytes_max));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(text: &str) -> Attributes {
+        let mut attributes = Attributes::from([("mcp.tool.output_json".to_owned(), text.into())]);
+        cut(&mut attributes);
+        attributes
+    }
+
+    /// REQ-IATTR-16
+    #[test]
+    fn long_values_are_cut_and_say_so() {
+        let fits = kept(&"x".repeat(PREVIEW_BYTES));
+        assert_eq!(fits.len(), 1);
+        assert_eq!(fits["mcp.tool.output_json"].as_str().unwrap().len(), PREVIEW_BYTES);
+        let cut = kept(&"x".repeat(40_000));
+        assert_eq!(cut["mcp.tool.output_json"].as_str().unwrap().len(), PREVIEW_BYTES);
+        assert_eq!(cut["mcp.tool.output_json_truncated"], true);
+        assert_eq!(cut["mcp.tool.output_json_bytes"], 40_000);
+        assert_eq!(cut["mcp.tool.output_json_sha256"].as_str().unwrap().len(), 64);
+    }
+
+    /// REQ-IATTR-16
+    #[test]
+    fn no_character_is_split() {
+        let cut = kept(&format!("x{}", "ä".repeat(PREVIEW_BYTES)));
+        let text = cut["mcp.tool.output_json"].as_str().unwrap();
+        assert_eq!(text.len(), PREVIEW_BYTES - 1);
+        assert!(text.ends_with('ä'));
+    }
+}

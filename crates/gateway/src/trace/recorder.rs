@@ -1,0 +1,311 @@
+//! The recorder: a bounded queue that never keeps a call waiting, and the one thread that empties it.
+//!
+//! What finds no room is dropped and counted. The thread gathers for a moment, makes rows of what it finds, and hands
+//! them to whoever keeps or passes them on. It runs at a low priority, so that under load calls go first.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+
+use super::{
+    Event, Nanos, Span, SpanId,
+    levels::Levels,
+    open::{Ended, Entry, OpenSpan},
+    rows::Rows,
+};
+use crate::{
+    pipeline::Clock,
+    session::{CancelledBy, Session},
+};
+
+/// Entries that wait for the thread. An end has room behind it, so that what has begun is seen to end.
+const ENTRIES_MAX: usize = 32 * 1024;
+/// About the memory that they take together.
+const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// How long is gathered before rows are written: long enough for one transaction to hold many.
+const GATHERING: Duration = Duration::from_millis(10);
+/// How often those who keep rows can tidy up when there is nothing to write.
+const TENDING: Duration = Duration::from_millis(250);
+
+/// Requests whose clients have to call again, and how long they are waited for.
+const PARKED_MAX: usize = 1024;
+const PARKED_TIME: Duration = Duration::from_secs(15 * 60);
+
+/// Somebody who takes what was recorded.
+pub trait Sink: Send {
+    /// Takes what is new. A span comes when it begins and again, whole, when it has ended.
+    fn take(&mut self, spans: &[Span], events: &[Event]) -> Result<(), String>;
+    /// Does what can be done between.
+    fn tend(&mut self) {}
+}
+
+/// What the recorder is told of.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// Who we are in what is recorded.
+    pub server_id: String,
+    pub levels: Levels,
+}
+
+/// Counts of what became of what was recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Counts {
+    pub recorded: u64,
+    /// What found no room.
+    pub dropped: u64,
+    /// What could not be kept.
+    pub failed: u64,
+    pub queued: u64,
+    pub capacity: u64,
+}
+
+#[derive(Default)]
+struct Queue {
+    entries: Vec<Entry>,
+    bytes: usize,
+    /// Whether the thread sleeps until it is woken.
+    asleep: bool,
+    stopped: bool,
+}
+
+/// The way to the recorder's thread.
+pub struct Recorder {
+    queue: Mutex<Queue>,
+    news: Condvar,
+    clock: Clock,
+    recorded: AtomicU64,
+    dropped: AtomicU64,
+    failed: AtomicU64,
+    /// Requests under way that came in, to be found by a cancellation.
+    running: Mutex<Running>,
+    /// Requests whose clients have to call again, by what they bring back.
+    parked: Mutex<HashMap<String, Parked>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Parked {
+    span: Arc<OpenSpan>,
+    since: Instant,
+}
+
+/// Requests under way: the span, the Inspector's session, who asked, and the request's id as JSON.
+type Running = HashMap<SpanId, (Arc<str>, Weak<Session>, String)>;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Recorder {
+    /// Starts the thread.
+    pub fn start(settings: Settings, sinks: Vec<Box<dyn Sink>>, clock: Clock) -> std::io::Result<Arc<Self>> {
+        let recorder = Arc::new(Self {
+            queue: Mutex::default(),
+            news: Condvar::new(),
+            clock,
+            recorded: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            running: Mutex::default(),
+            parked: Mutex::default(),
+            thread: Mutex::new(None),
+        });
+        let of_thread = Arc::clone(&recorder);
+        let thread = std::thread::Builder::new().name("recorder".to_owned()).spawn(move || {
+            yield_to_calls();
+            of_thread.run(Rows::new(settings), sinks);
+        })?;
+        *lock(&recorder.thread) = Some(thread);
+        Ok(recorder)
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        Nanos::try_from((self.clock)().as_nanosecond()).unwrap_or_default()
+    }
+
+    /// Puts something into the queue, if there is room.
+    pub(super) fn offer(&self, entry: Entry) -> bool {
+        let bytes = entry.bytes();
+        self.put(entry, bytes, ENTRIES_MAX, QUEUE_BYTES_MAX)
+    }
+
+    /// An end is told even where nothing else is any more, though perhaps without what the request resulted in.
+    pub(super) fn end(&self, mut ended: Ended) {
+        let room = lock(&self.queue).bytes;
+        if room > QUEUE_BYTES_MAX / 2 {
+            (ended.end.output, ended.end.structured) = (None, None);
+        }
+        let entry = Entry::Ended(Box::new(ended));
+        let bytes = entry.bytes();
+        self.put(entry, bytes, 2 * ENTRIES_MAX, 2 * QUEUE_BYTES_MAX);
+    }
+
+    /// Takes what others have recorded, all of it or nothing.
+    pub fn report(&self, spans: Vec<Span>) -> Result<(), Full> {
+        if self.offer(Entry::Reported(spans)) { Ok(()) } else { Err(Full) }
+    }
+
+    fn put(&self, entry: Entry, bytes: usize, entries_max: usize, bytes_max: usize) -> bool {
+        let mut queue = lock(&self.queue);
+        if queue.entries.len() >= entries_max || queue.bytes + bytes > bytes_max || queue.stopped {
+            drop(queue);
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return false;
+        }
+        queue.bytes += bytes;
+        queue.entries.push(entry);
+        let wakes = std::mem::take(&mut queue.asleep);
+        drop(queue);
+        if wakes {
+            self.news.notify_one();
+        }
+        true
+    }
+
+    /// Leaves a request open whose client has to call again, and will bring this back with it.
+    pub(crate) fn park(&self, state: &str, span: Arc<OpenSpan>, asked: serde_json::Value) {
+        span.waits_for(asked);
+        let mut parked = lock(&self.parked);
+        if parked.len() >= PARKED_MAX {
+            let oldest = parked.iter().min_by_key(|(_, parked)| parked.since).map(|(state, _)| state.clone());
+            oldest.map(|state| parked.remove(&state));
+        }
+        parked.insert(state.to_owned(), Parked { span, since: Instant::now() });
+    }
+
+    /// The request that a client goes on with.
+    pub(crate) fn resume(&self, state: &str) -> Option<Arc<OpenSpan>> {
+        let Parked { span, since } = lock(&self.parked).remove(state)?;
+        span.waited(since.elapsed());
+        Some(span)
+    }
+
+    /// Gives up what nobody comes back for.
+    fn expire(&self) {
+        let gone: Vec<Parked> = lock(&self.parked)
+            .extract_if(|_, parked| parked.since.elapsed() > PARKED_TIME)
+            .map(|(_, parked)| parked)
+            .collect();
+        drop(gone);
+    }
+
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Counts {
+            recorded: count(&self.recorded),
+            dropped: count(&self.dropped),
+            failed: count(&self.failed),
+            queued: lock(&self.queue).entries.len() as u64,
+            capacity: ENTRIES_MAX as u64,
+        }
+    }
+
+    /// Cancels a request under way, as its client could.
+    pub fn cancel(&self, span: SpanId) -> bool {
+        let found = lock(&self.running).get(&span).map(|(_, session, id)| (session.clone(), id.clone()));
+        found
+            .and_then(|(session, id)| Some(session.upgrade()?.cancel(&id, CancelledBy::Operator)))
+            .unwrap_or_default()
+    }
+
+    /// Cancels everything under way that belongs to one of the Inspector's sessions.
+    pub fn cancel_session(&self, session: &str) -> usize {
+        let of_session = |(_, (of, ..)): &(&SpanId, &(Arc<str>, Weak<Session>, String))| **of == *session;
+        let spans: Vec<SpanId> =
+            lock(&self.running).iter().filter(of_session).map(|(span, _)| *span).collect();
+        spans.into_iter().filter(|span| self.cancel(*span)).count()
+    }
+
+    /// Ends the thread once everything is written.
+    pub fn close(&self) {
+        let parked = std::mem::take(&mut *lock(&self.parked));
+        drop(parked);
+        {
+            let mut queue = lock(&self.queue);
+            queue.stopped = true;
+            queue.asleep = false;
+        }
+        self.news.notify_one();
+        if let Some(thread) = lock(&self.thread).take() {
+            let _ = thread.join();
+        }
+    }
+
+    fn run(&self, mut rows: Rows, mut sinks: Vec<Box<dyn Sink>>) {
+        let mut tended = Instant::now();
+        loop {
+            let (entries, stopped) = self.gathered();
+            for entry in entries {
+                rows.add(entry);
+            }
+            self.note_running(&mut rows);
+            let (spans, events) = rows.take(self.now());
+            if !spans.is_empty() || !events.is_empty() {
+                self.recorded.fetch_add(spans.len() as u64, Ordering::Relaxed);
+                for sink in &mut sinks {
+                    if let Err(error) = sink.take(&spans, &events) {
+                        self.failed.fetch_add(spans.len() as u64, Ordering::Relaxed);
+                        tracing::debug!(error, "what was recorded could not be kept");
+                    }
+                }
+            }
+            if stopped || tended.elapsed() >= TENDING {
+                tended = Instant::now();
+                self.expire();
+                sinks.iter_mut().for_each(|sink| sink.tend());
+            }
+            if stopped {
+                return;
+            }
+        }
+    }
+
+    /// Waits for news, gathers for a moment, and takes what is there.
+    fn gathered(&self) -> (Vec<Entry>, bool) {
+        let mut queue = lock(&self.queue);
+        if queue.entries.is_empty() && !queue.stopped {
+            queue.asleep = true;
+            let woken = self.news.wait_timeout_while(queue, TENDING, |queue| queue.asleep);
+            queue = woken.unwrap_or_else(PoisonError::into_inner).0;
+            queue.asleep = false;
+        }
+        if !queue.stopped && !queue.entries.is_empty() {
+            let gathered = self.news.wait_timeout_while(queue, GATHERING, |queue| !queue.stopped);
+            queue = gathered.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        queue.bytes = 0;
+        (std::mem::take(&mut queue.entries), queue.stopped)
+    }
+
+    fn note_running(&self, rows: &mut Rows) {
+        let (began, ended) = rows.take_running();
+        if began.is_empty() && ended.is_empty() {
+            return;
+        }
+        let mut running = lock(&self.running);
+        running.extend(began);
+        for span in &ended {
+            running.remove(span);
+        }
+    }
+}
+
+/// There is no room for more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the recorder has more than it can write down; try again in a moment")]
+pub struct Full;
+
+/// Lets everything else go first. It is no harm where that cannot be had.
+fn yield_to_calls() {
+    #[cfg(target_os = "linux")]
+    {
+        const NICE: i32 = 10;
+        let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE);
+    }
+}

@@ -1,0 +1,193 @@
+//! What is recorded of arguments and results: nothing that is secret, and nothing of resources' contents.
+
+use aql::{confirm, operation::Operation, registry::Registry};
+use serde_json::{Map, Value};
+
+/// What stands where contents stood that are not recorded.
+const LEFT_OUT: &str = "[not recorded]";
+
+/// The arguments of a tool call that came in. Tells the operation that they name as well.
+pub(super) fn arguments(json: &str, tool: &str, registry: &Registry) -> (Option<String>, String) {
+    let Ok(Value::Object(arguments)) = serde_json::from_str(json) else {
+        return (None, LEFT_OUT.to_owned());
+    };
+    let known = |name: &str| registry.get(registry.id(name)?);
+    // In discrete mode a tool is an operation, and its arguments are the parameters.
+    if let Some(operation) = known(tool) {
+        return (Some(tool.to_owned()), confirm::recorded(Some(operation), &arguments).to_string());
+    }
+    let name = arguments.get("operation").and_then(Value::as_str).map(str::to_owned);
+    let mut shown = arguments;
+    call(&mut shown, &known);
+    if let Some(Value::Array(calls)) = shown.get_mut("operations") {
+        calls.iter_mut().filter_map(Value::as_object_mut).for_each(|one| call(one, &known));
+    }
+    (name, confirm::recorded(None, &shown).to_string())
+}
+
+/// Hides what the operation of one call declares to be secret.
+fn call<'r>(call: &mut Map<String, Value>, known: &impl Fn(&str) -> Option<&'r Operation>) {
+    let operation = call.get("operation").and_then(Value::as_str).and_then(known);
+    if let (Some(operation), Some(Value::Object(params))) = (operation, call.get_mut("params")) {
+        *params = match confirm::recorded(Some(operation), params) {
+            Value::Object(params) => params,
+            _ => Map::new(),
+        };
+    }
+}
+
+/// The arguments of a call of another server, in its own spelling. What the operation declares to be secret is so there too.
+pub(super) fn sent(json: &str, operation: Option<&Operation>) -> String {
+    let Ok(Value::Object(mut arguments)) = serde_json::from_str::<Value>(json) else {
+        return LEFT_OUT.to_owned();
+    };
+    let plain = |name: &str| -> String {
+        name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let sensitive: Vec<String> = operation
+        .iter()
+        .flat_map(|operation| operation.params())
+        .filter(|param| param.is_sensitive())
+        .map(|param| plain(param.name()))
+        .collect();
+    for (name, value) in &mut arguments {
+        if sensitive.contains(&plain(name)) {
+            *value = "[redacted]".into();
+        }
+    }
+    confirm::recorded(None, &arguments).to_string()
+}
+
+/// Any other parameters.
+pub(super) fn params(json: &str) -> String {
+    sent(json, None)
+}
+
+/// The address of a resource, which may hold a password or a key.
+pub(super) fn uri(uri: &str) -> String {
+    shown(Value::String(uri.to_owned())).as_str().unwrap_or_default().to_owned()
+}
+
+/// A result. Where it is JSON, names in it say what is secret.
+pub(super) fn result(json: &str) -> String {
+    let Ok(mut value) = serde_json::from_str::<Value>(json) else {
+        return shown(Value::String(json.to_owned())).as_str().unwrap_or_default().to_owned();
+    };
+    leave_out(&mut value);
+    shown(value).to_string()
+}
+
+/// A value without what looks like a secret in it.
+fn shown(value: Value) -> Value {
+    let mut whole = Map::new();
+    whole.insert(String::new(), value);
+    match confirm::recorded(None, &whole) {
+        Value::Object(shown) => shown.into_iter().next().map(|(_, value)| value).unwrap_or_default(),
+        other => other,
+    }
+}
+
+/// Takes out the contents of resources, images and sounds, wherever they are in a result.
+fn leave_out(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(leave_out),
+        Value::Object(object) => {
+            let kind = object.get("type").and_then(Value::as_str).map(str::to_owned);
+            let holder = match kind.as_deref() {
+                Some("resource") => object.get_mut("resource").and_then(Value::as_object_mut),
+                Some("image" | "audio") => Some(&mut *object),
+                _ => None,
+            };
+            if let Some(holder) = holder {
+                for name in ["text", "blob", "data"] {
+                    if let Some(content) = holder.get_mut(name) {
+                        *content = LEFT_OUT.into();
+                    }
+                }
+            }
+            object.values_mut().for_each(leave_out);
+        }
+        _ => {}
+    }
+}
+
+/// What is known of resources that were read: the type of the first, and how much there was.
+pub(super) fn resource(json: &str) -> Option<(Option<String>, usize)> {
+    let result: Value = serde_json::from_str(json).ok()?;
+    let contents = result.get("contents")?.as_array()?;
+    let text = |content: &Value, name: &str| content.get(name).and_then(Value::as_str).map(str::to_owned);
+    let kind = contents.first().and_then(|content| text(content, "mimeType"));
+    let bytes = contents.iter().flat_map(|content| [text(content, "text"), text(content, "blob")]);
+    Some((kind, bytes.flatten().map(|content| content.len()).sum()))
+}
+
+#[cfg(test)]
+mod tests {
+    use aql::{
+        category::Category,
+        define::{self, Param},
+    };
+    use serde_json::json;
+
+    use super::*;
+
+    fn registry() -> std::sync::Arc<Registry> {
+        let operation = define::Operation::new(Category::Execute, "open_door", "Open a door")
+            .param(Param::new("door_pin", "string", "The pin").sensitive())
+            .param(Param::new("door", "string", "Which"));
+        Registry::builder("test").operation(operation).build().unwrap().into()
+    }
+
+    #[test]
+    fn declared_secrets_are_hidden_wherever_they_are_given() {
+        let registry = registry();
+        let call = json!({"operation": "open_door", "params": {"door_pin": "1234", "door": "front"}});
+        let batch = json!({"operations": [call]});
+        let discrete = json!({"door_pin": "1234", "door": "front"});
+        for (tool, arguments_given) in
+            [("mcp_aql_execute", call.clone()), ("mcp_aql_execute", batch), ("open_door", discrete)]
+        {
+            let (_, shown) = arguments(&arguments_given.to_string(), tool, &registry);
+            assert!(!shown.contains("1234") && shown.contains("front"), "{shown}");
+        }
+        assert_eq!(
+            arguments(&call.to_string(), "mcp_aql_execute", &registry).0.as_deref(),
+            Some("open_door")
+        );
+        let operation = registry.get(registry.id("open_door").unwrap());
+        let shown = sent(&json!({"doorPin": "1234", "door": "front"}).to_string(), operation);
+        assert!(!shown.contains("1234") && shown.contains("front"), "{shown}");
+    }
+
+    /// REQ-ISEC-01
+    #[test]
+    fn contents_of_resources_are_left_out() {
+        let result_given = json!({"content": [
+            {"type": "text", "text": "kept"},
+            {"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": "MARKER"}},
+            {"type": "image", "mimeType": "image/png", "data": "MARKER"},
+        ]});
+        let shown = result(&result_given.to_string());
+        assert!(
+            !shown.contains("MARKER") && shown.contains("kept") && shown.contains("file:///a"),
+            "{shown}"
+        );
+    }
+
+    /// REQ-ISEC-02
+    #[test]
+    fn of_a_resource_its_type_and_size_are_known() {
+        let read = json!({"contents": [{"uri": "file:///a", "mimeType": "text/plain", "text": "12345"}]});
+        assert_eq!(resource(&read.to_string()), Some((Some("text/plain".to_owned()), 5)));
+        assert_eq!(resource("nonsense"), None);
+    }
+
+    #[test]
+    fn tokens_in_results_are_hidden() {
+        let shown =
+            result(&json!({"data": {"authorization": "Bearer abc123def456"}, "note": "ok"}).to_string());
+        assert!(!shown.contains("abc123def456") && shown.contains("ok"), "{shown}");
+        let shown = result("curl -H 'Authorization: Bearer abc123def456' done");
+        assert!(!shown.contains("abc123def456"), "{shown}");
+    }
+}

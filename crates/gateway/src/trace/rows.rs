@@ -1,0 +1,394 @@
+//! From what was told on the way to what is kept: spans with their attributes, and events for who watches.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    Attributes, Event, Happening, Kind, Nanos, Span, SpanId, Status,
+    levels::Level,
+    names::{self, event},
+    open::{About, Began, End, Ended, Entry, Failed},
+    preview,
+    recorder::Settings,
+    redact,
+};
+use crate::{dispatch::Surface, session::Session};
+
+/// Who watches is told of progress no more often than this.
+const PROGRESS_INTERVAL: Nanos = 500_000_000;
+/// Happenings within one span that are kept.
+const HAPPENINGS_MAX: usize = 256;
+
+/// A request that came in: its span, the Inspector's session, who asked, and its id as JSON.
+type Running = (SpanId, (Arc<str>, Weak<Session>, String));
+
+/// What the recorder's thread works on.
+pub(super) struct Rows {
+    settings: Settings,
+    open: HashMap<SpanId, Open>,
+    /// Open spans of which nothing is written yet, or something has changed since.
+    fresh: Vec<SpanId>,
+    /// Open spans with progress that nobody was told of yet.
+    behind: Vec<SpanId>,
+    spans: Vec<Span>,
+    events: Vec<Event>,
+    began: Vec<Running>,
+    ended: Vec<SpanId>,
+}
+
+struct Open {
+    span: Span,
+    level: Level,
+    surface: Option<Arc<Surface>>,
+    is_fresh: bool,
+    /// When progress was told last, and what was not told since.
+    progress_told: Nanos,
+    progress: Option<(Nanos, Value)>,
+}
+
+impl Rows {
+    pub(super) fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            open: HashMap::new(),
+            fresh: Vec::new(),
+            behind: Vec::new(),
+            spans: Vec::new(),
+            events: Vec::new(),
+            began: Vec::new(),
+            ended: Vec::new(),
+        }
+    }
+
+    pub(super) fn add(&mut self, entry: Entry) {
+        match entry {
+            Entry::Began(began) => self.begin(*began),
+            Entry::Ended(ended) => self.end(*ended),
+            Entry::Signal { span, at, waits, about } => self.signal(span, at, waits, about),
+            Entry::Progress { span, at, told } => self.progress(span, at, told),
+            Entry::Reported(mut spans) => self.spans.append(&mut spans),
+        }
+    }
+
+    /// Requests that came in and those that are over, since the last time.
+    pub(super) fn take_running(&mut self) -> (Vec<Running>, Vec<SpanId>) {
+        (std::mem::take(&mut self.began), std::mem::take(&mut self.ended))
+    }
+
+    /// Everything that is new since the last time.
+    pub(super) fn take(&mut self, now: Nanos) -> (Vec<Span>, Vec<Event>) {
+        for id in std::mem::take(&mut self.fresh) {
+            if let Some(open) = self.open.get_mut(&id) {
+                open.is_fresh = false;
+                self.spans.push(open.span.clone());
+            }
+        }
+        for id in std::mem::take(&mut self.behind) {
+            let due = self.open.get(&id).is_some_and(|open| now - open.progress_told >= PROGRESS_INTERVAL);
+            if due {
+                self.tell_progress(id);
+            } else if self.open.contains_key(&id) {
+                self.behind.push(id);
+            }
+        }
+        (std::mem::take(&mut self.spans), std::mem::take(&mut self.events))
+    }
+
+    fn begin(&mut self, began: Began) {
+        let parent = began.ids.parent.and_then(|parent| self.open.get(&parent));
+        // What belongs to a call that is not recorded is not recorded either.
+        if began.kind == Kind::Client && parent.is_none() {
+            return;
+        }
+        let (operation, input) = self.understood(&began, parent);
+        let level = self.level(&began, operation.as_deref());
+        if level == Level::Off {
+            return;
+        }
+        let mut attributes = self.attributes(&began, operation.as_deref());
+        if let (Some(input), Level::Preview) = (input, level) {
+            let name = if began.method == "prompts/get" { names::PROMPT_PARAMETERS } else { names::INPUT };
+            preview::keep(&mut attributes, name, input);
+        }
+        let name = match (&began.about, &operation) {
+            (_, Some(operation)) => format!("{} {operation}", began.method),
+            (About::Tool(about) | About::Prompt(about), None) => format!("{} {about}", began.method),
+            (About::Resource(_) | About::Nothing, None) => began.method.clone(),
+        };
+        let span = Span {
+            trace: began.ids.trace,
+            id: began.ids.span,
+            parent: began.ids.parent,
+            session: began.session_id.to_string(),
+            engine: super::Engine::Inbound,
+            name,
+            kind: began.kind,
+            status: Status::Running,
+            started: began.at,
+            ended: None,
+            waited: 0,
+            attributes,
+            events: Vec::new(),
+            links: Vec::new(),
+        };
+        if began.kind == Kind::Server {
+            let data = json!({"engine": span.engine, "title": span.name});
+            self.tell(event::SESSION_STARTED, began.at, &span, data);
+            let running = (began.session_id, Arc::downgrade(&began.session), began.rpc_id);
+            self.began.push((span.id, running));
+        }
+        self.tell(event::REQUEST_STARTED, began.at, &span, told_of(&span));
+        self.fresh.push(span.id);
+        let (surface, id) = (began.surface, span.id);
+        let open = Open { span, level, surface, is_fresh: true, progress_told: 0, progress: None };
+        self.open.insert(id, open);
+    }
+
+    /// The operation that a request is about, and its arguments as they may be written down.
+    fn understood(&self, began: &Began, parent: Option<&Open>) -> (Option<String>, Option<String>) {
+        match (&began.about, &began.input, began.kind) {
+            (About::Tool(tool), Some(input), Kind::Server) => match &began.surface {
+                Some(surface) => {
+                    let (operation, input) = redact::arguments(input, tool, surface.registry());
+                    (operation, Some(input))
+                }
+                None => (None, Some(redact::params(input))),
+            },
+            (About::Tool(_), Some(input), _) => {
+                let known = parent.and_then(|parent| {
+                    let name = parent.span.attributes.get(names::OPERATION)?.as_str()?;
+                    let registry = parent.surface.as_ref()?.registry();
+                    registry.get(registry.id(name)?)
+                });
+                (None, Some(redact::sent(&arguments_of(input), known)))
+            }
+            (About::Prompt(_), Some(input), _) => (None, Some(redact::params(&arguments_of(input)))),
+            (_, input, _) => (None, input.as_deref().map(redact::params)),
+        }
+    }
+
+    fn level(&self, began: &Began, operation: Option<&str>) -> Level {
+        let of_operation = operation.and_then(|name| {
+            let registry = began.surface.as_ref()?.registry();
+            registry.get(registry.id(name)?)?.server()
+        });
+        self.settings.levels.of(began.peer.as_deref().or(of_operation), operation)
+    }
+
+    fn attributes(&self, began: &Began, operation: Option<&str>) -> Attributes {
+        let mut attributes = Attributes::new();
+        let mut set = |name: &str, value: Value| attributes.insert(name.to_owned(), value);
+        set(names::REQUEST_ID, (*began.ids.request).into());
+        set(names::AGENT, self.settings.server_id.as_str().into());
+        set(names::JSONRPC_VERSION, "2.0".into());
+        set(names::METHOD, began.method.as_str().into());
+        if let Ok(id) = serde_json::from_str(&began.rpc_id) {
+            set(names::RPC_ID, id);
+        }
+        set(names::TRANSPORT, began.transport.into());
+        set(names::DIRECTION, direction(began.kind).into());
+        set(names::CONNECTION, began.session.id().into());
+        set(names::PRINCIPAL, began.session.principal().into());
+        if let Some(parent) = &began.parent_request {
+            set(names::PARENT_REQUEST_ID, (**parent).into());
+        }
+        if let Some(peer) = &began.peer {
+            set(names::PEER, (**peer).into());
+        }
+        if let Some(operation) = operation {
+            set(names::OPERATION, operation.into());
+        }
+        if let Some(token) = &began.progress_token {
+            set(names::PROGRESS_TOKEN, serde_json::from_str(token).unwrap_or(Value::Null));
+        }
+        match &began.about {
+            About::Nothing => None,
+            About::Tool(tool) => set(names::TOOL, tool.as_str().into()),
+            About::Resource(uri) => set(names::RESOURCE, redact::uri(uri).into()),
+            About::Prompt(name) => set(names::PROMPT, name.as_str().into()),
+        };
+        attributes
+    }
+
+    fn end(&mut self, ended: Ended) {
+        let Some(Open { mut span, level, progress, .. }) = self.open.remove(&ended.span) else { return };
+        let Ended { at, waited, sent_as, mut end, .. } = ended;
+        if let Some((told_at, told)) = progress {
+            self.tell(event::PROGRESS, told_at, &span, told);
+        }
+        span.ended = Some(at.max(span.started));
+        span.waited = waited;
+        understand(&span, &mut end);
+        span.status = end.status.unwrap_or(Status::Ok);
+        let took = span.ended.unwrap_or(at) - span.started;
+        let set = |attributes: &mut Attributes, name: &str, value: Value| {
+            attributes.insert(name.to_owned(), value);
+        };
+        let attributes = &mut span.attributes;
+        set(attributes, names::DURATION_MS, json!(took as f64 / 1e6));
+        if sent_as > 0 {
+            set(attributes, names::RPC_ID, sent_as.into());
+        }
+        let state = if end.disconnected { "disconnected" } else { "connected" };
+        set(attributes, names::TRANSPORT_STATUS, state.into());
+        if end.reconnects > 0 {
+            set(attributes, names::RECONNECTS, end.reconnects.into());
+        }
+        if let Some(Failed { code, message, kind }) = &end.error {
+            set(attributes, names::ERROR_CODE, (&**code).into());
+            set(attributes, names::ERROR_MESSAGE, redact::result(message).into());
+            set(attributes, names::ERROR_TYPE, (&**kind).into());
+        }
+        if span.attributes.get(names::METHOD).is_some_and(|method| method == "resources/read") {
+            // Of resources nothing is kept but what they are.
+            if let Some((kind, bytes)) = end.output.as_deref().and_then(redact::resource) {
+                if let Some(kind) = kind {
+                    set(&mut span.attributes, names::RESOURCE_TYPE, kind.into());
+                }
+                set(&mut span.attributes, names::RESOURCE_BYTES, bytes.into());
+            }
+        } else if level == Level::Preview {
+            if let Some(output) = &end.output {
+                preview::keep(&mut span.attributes, names::OUTPUT, redact::result(output));
+            }
+            if let Some(structured) = &end.structured {
+                preview::keep(&mut span.attributes, names::STRUCTURED_OUTPUT, redact::result(structured));
+            }
+        }
+        let mut data = told_of(&span);
+        let code = match span.status {
+            Status::Cancelled => Some("CANCELLED".into()),
+            _ => end.error.map(|error| error.code),
+        };
+        if let Value::Object(data) = &mut data {
+            let status = if span.status == Status::Ok { "OK" } else { "ERROR" };
+            data.insert("status".to_owned(), status.into());
+            data.insert("error_code".to_owned(), json!(code));
+            data.insert("duration_us".to_owned(), (took / 1000).into());
+        }
+        self.tell(event::REQUEST_FINISHED, at, &span, data);
+        if span.kind == Kind::Server {
+            self.tell(event::SESSION_FINISHED, at, &span, json!({"status": span.status}));
+            self.ended.push(span.id);
+        }
+        self.spans.push(span);
+    }
+
+    fn signal(&mut self, id: SpanId, at: Nanos, waits: bool, about: Value) {
+        let Some(open) = self.open.get_mut(&id) else { return };
+        open.span.status = if waits { Status::Waiting } else { Status::Running };
+        let name = if waits { event::WAITING } else { event::ANSWERED };
+        happened(&mut open.span, name, at, &about);
+        if !std::mem::replace(&mut open.is_fresh, true) {
+            self.fresh.push(id);
+        }
+        let span = open.span.clone();
+        self.tell(name, at, &span, about);
+    }
+
+    fn progress(&mut self, id: SpanId, at: Nanos, told: Value) {
+        let token = self.progress_token(id).cloned();
+        let Some(open) = self.open.get_mut(&id) else { return };
+        let mut told = told;
+        if let (Value::Object(told), Some(token)) = (&mut told, token) {
+            told.insert("token".to_owned(), token);
+        }
+        happened(&mut open.span, event::PROGRESS, at, &told);
+        let waits = open.progress.replace((at, told)).is_some();
+        if at - open.progress_told >= PROGRESS_INTERVAL {
+            self.tell_progress(id);
+        } else if !waits {
+            self.behind.push(id);
+        }
+    }
+
+    /// That of the request, or of the one that it was made within.
+    fn progress_token(&self, id: SpanId) -> Option<&Value> {
+        let open = self.open.get(&id)?;
+        let of = |open: &'_ Open| open.span.attributes.contains_key(names::PROGRESS_TOKEN);
+        let open = if of(open) { open } else { self.open.get(&open.span.parent?)? };
+        open.span.attributes.get(names::PROGRESS_TOKEN)
+    }
+
+    fn tell_progress(&mut self, id: SpanId) {
+        let Some(open) = self.open.get_mut(&id) else { return };
+        let Some((at, told)) = open.progress.take() else { return };
+        open.progress_told = at;
+        let span = open.span.clone();
+        self.tell(event::PROGRESS, at, &span, told);
+    }
+
+    fn tell(&mut self, name: &'static str, at: Nanos, span: &Span, data: Value) {
+        let session = span.session.clone();
+        self.events.push(Event { name, at, session, trace: span.trace, span: span.id, data });
+    }
+}
+
+/// The arguments among a request's parameters.
+fn arguments_of(params: &str) -> String {
+    #[derive(serde::Deserialize)]
+    struct Params<'a> {
+        #[serde(borrow, default)]
+        arguments: Option<&'a serde_json::value::RawValue>,
+    }
+    let read = serde_json::from_str::<Params<'_>>(params).ok().and_then(|params| params.arguments);
+    read.map_or_else(|| "{}".to_owned(), |arguments| arguments.get().to_owned())
+}
+
+/// Looks into a result for what it says of itself.
+fn understand(span: &Span, end: &mut End) {
+    #[derive(serde::Deserialize)]
+    struct Told<'a> {
+        #[serde(borrow, default)]
+        error: Option<&'a serde_json::value::RawValue>,
+        #[serde(borrow, default, rename = "structuredContent")]
+        structured: Option<&'a serde_json::value::RawValue>,
+        #[serde(default, rename = "isError")]
+        is_error: bool,
+    }
+    let Some(output) = &end.output else { return };
+    let Ok(told) = serde_json::from_str::<Told<'_>>(output) else { return };
+    if span.kind == Kind::Client {
+        end.structured = told.structured.map(|structured| structured.get().to_owned());
+        if told.is_error {
+            end.status = Some(Status::Error);
+            end.error =
+                Some(Failed { code: "tool_error".into(), message: String::new(), kind: "tool_error".into() });
+        }
+    } else if let (Some(failed), Some(error)) = (&mut end.error, told.error) {
+        let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
+        failed.message = error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
+    }
+}
+
+fn direction(kind: Kind) -> &'static str {
+    if kind == Kind::Client { "outbound" } else { "inbound" }
+}
+
+/// What who watches is told of a span.
+fn told_of(span: &Span) -> Value {
+    let text = |name: &str| span.attributes.get(name).cloned().unwrap_or_default();
+    json!({
+        "method": text(names::METHOD),
+        "direction": direction(span.kind),
+        "tool": text(names::TOOL),
+        "operation": text(names::OPERATION),
+        "peer": text(names::PEER),
+        "agent": text(names::AGENT),
+        "name": span.name,
+    })
+}
+
+fn happened(span: &mut Span, name: &str, at: Nanos, about: &Value) {
+    if span.events.len() < HAPPENINGS_MAX {
+        let attributes = match about {
+            Value::Object(about) => about.clone().into_iter().collect(),
+            _ => Attributes::new(),
+        };
+        span.events.push(Happening { name: name.to_owned(), at, attributes });
+    }
+}

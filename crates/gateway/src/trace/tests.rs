@@ -1,0 +1,234 @@
+//! Calls through a gateway, and what is recorded of them.
+
+use std::sync::{Arc, Mutex};
+
+use aql::{
+    category::Category::Read,
+    define::{Operation, Param},
+    error::Error,
+    registry::Registry,
+    response::Data,
+};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{
+    adapters::Operations,
+    dispatch::{Context, Outcome, Work},
+    gate::Permitted,
+    pipeline::Gateway,
+    serve::bytes,
+    session::{LOCAL, Session, Transport},
+};
+
+#[derive(Clone, Default)]
+struct Kept(Arc<Mutex<(Vec<Span>, Vec<Event>)>>);
+
+impl Sink for Kept {
+    fn take(&mut self, spans: &[Span], events: &[Event]) -> Result<(), String> {
+        let mut kept = self.0.lock().unwrap();
+        kept.0.extend_from_slice(spans);
+        kept.1.extend_from_slice(events);
+        Ok(())
+    }
+}
+
+struct Recorded {
+    gateway: Arc<Gateway>,
+    session: Arc<Session>,
+    kept: Kept,
+}
+
+fn echo(permitted: Permitted, _context: Context) -> Work {
+    let text = permitted.params().get("text").cloned().unwrap_or_default();
+    Box::pin(async move {
+        match text.as_str() {
+            Some("fail") => Err(Error::not_found_resource("text", "fail")),
+            Some("panic") => panic!("in {}", file!()),
+            _ => Ok(Outcome::from(Data::Value(json!({"said": text})))),
+        }
+    })
+}
+
+impl Recorded {
+    fn new(levels: Levels) -> Self {
+        let mut operations = Operations::new();
+        let definition = Operation::new(Read, "get_echo", "Say it again")
+            .param(Param::new("text", "string", "What to say").required())
+            .param(Param::new("pin", "string", "A pin").sensitive());
+        operations.add(definition, echo);
+        let surface = operations.publish(Registry::builder("test")).unwrap();
+        let kept = Kept::default();
+        let settings = Settings { server_id: "alpha".to_owned(), levels };
+        let recorder = Recorder::start(settings, vec![Box::new(kept.clone())], jiff::Timestamp::now).unwrap();
+        let gateway = Gateway::new(surface, jiff::Timestamp::now).with_recorder(Some(recorder));
+        let session = Arc::new(Session::new(Transport::Stdio, LOCAL));
+        Self { gateway: Arc::new(gateway), session, kept }
+    }
+
+    async fn call(&self, params: Value) -> Value {
+        let frame = json!({"jsonrpc": "2.0", "id": 42, "method": "tools/call", "params": params});
+        let answer = bytes::answer(&self.gateway, &self.session, frame.to_string().as_bytes()).await.unwrap();
+        serde_json::from_slice(&answer).unwrap()
+    }
+
+    async fn echo(&self, params: Value) -> Value {
+        let arguments = json!({"operation": "get_echo", "params": params});
+        self.call(json!({"name": "mcp_aql_read", "arguments": arguments})).await
+    }
+
+    /// Everything that was recorded. Nothing is recorded after that.
+    fn all(&self) -> (Vec<Span>, Vec<Event>) {
+        self.gateway.recorder().unwrap().close();
+        self.kept.0.lock().unwrap().clone()
+    }
+
+    fn finished(&self) -> Vec<Span> {
+        self.all().0.into_iter().filter(|span| span.ended.is_some()).collect()
+    }
+}
+
+/// REQ-IATTR-02 REQ-IATTR-03 REQ-IATTR-04 REQ-IATTR-11 REQ-IATTR-12 REQ-IATTR-13 REQ-ISESS-04
+#[tokio::test]
+async fn a_call_is_a_span_with_everything_that_is_known_of_it() {
+    let recorded = Recorded::new(Levels::default());
+    recorded.echo(json!({"text": "hello", "pin": "4711"})).await;
+    let [span] = recorded.finished().try_into().unwrap();
+    let text = |name: &str| span.attributes[name].as_str().unwrap().to_owned();
+    assert_eq!((span.kind, span.status, span.engine), (Kind::Server, Status::Ok, Engine::Inbound));
+    assert_eq!(span.name, "tools/call get_echo");
+    assert_eq!(text(names::AGENT), "alpha");
+    assert_eq!(text(names::TOOL), "mcp_aql_read");
+    assert_eq!(text(names::OPERATION), "get_echo");
+    assert_eq!(text(names::JSONRPC_VERSION), "2.0");
+    assert_eq!(text(names::METHOD), "tools/call");
+    assert_eq!(span.attributes[names::RPC_ID], 42);
+    assert_eq!(text(names::TRANSPORT), "stdio");
+    assert_eq!(text(names::TRANSPORT_STATUS), "connected");
+    assert!(span.attributes[names::DURATION_MS].as_f64().unwrap() >= 0.0);
+    assert!(text(names::INPUT).contains("hello") && text(names::OUTPUT).contains("hello"));
+    assert!(!format!("{span:?}").contains("4711"), "what is declared sensitive is not recorded");
+    assert_eq!(span.session, text(names::REQUEST_ID));
+}
+
+/// REQ-IATTR-08
+#[tokio::test]
+async fn every_name_is_the_inspectors_own() {
+    let recorded = Recorded::new(Levels::default());
+    recorded.echo(json!({"text": "x".repeat(40_000)})).await;
+    recorded.echo(json!({"text": "fail"})).await;
+    for span in recorded.finished() {
+        for name in span.attributes.keys() {
+            assert!(name.starts_with("mcp.") || name == names::ERROR_TYPE, "{name}");
+        }
+    }
+}
+
+/// REQ-IATTR-07 REQ-ISESS-01 REQ-IPROP-04
+#[tokio::test]
+async fn ids_that_are_given_are_kept() {
+    let recorded = Recorded::new(Levels::default());
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let meta = json!({"X-MCP-Request-Id": "r-7", "traceparent": parent});
+    let arguments = json!({"operation": "get_echo", "params": {"text": "a"}});
+    recorded.call(json!({"name": "mcp_aql_read", "arguments": arguments, "_meta": meta})).await;
+    // Nothing is refused for what only matters here.
+    let meta = json!({"X-MCP-Request-Id": 7, "traceparent": ["x"]});
+    let answer = recorded.call(json!({"name": "mcp_aql_read", "arguments": arguments, "_meta": meta})).await;
+    assert_eq!(answer["result"]["isError"], false);
+    let [one, other] = recorded.finished().try_into().unwrap();
+    assert_eq!((one.session.as_str(), one.trace.to_string().as_str()), ("r-7", &parent[3..35]));
+    assert_eq!(one.parent.unwrap().to_string(), &parent[36..52]);
+    assert_eq!(other.parent, None);
+    assert_eq!(other.session.len(), 32);
+}
+
+/// REQ-IEVT-01 REQ-IEVT-02 REQ-IEVT-07
+#[tokio::test]
+async fn who_watches_is_told_of_the_beginning_and_of_the_end_once() {
+    let recorded = Recorded::new(Levels::default());
+    recorded.echo(json!({"text": "a"})).await;
+    recorded.echo(json!({"text": "fail"})).await;
+    let (_, events) = recorded.all();
+    let of =
+        |name: &str| -> Vec<Event> { events.iter().filter(|event| event.name == name).cloned().collect() };
+    let (started, finished) = (of(names::event::REQUEST_STARTED), of(names::event::REQUEST_FINISHED));
+    assert_eq!((started.len(), finished.len()), (2, 2));
+    assert_eq!(started[0].data["direction"], "inbound");
+    assert_eq!((&finished[0].data["status"], &finished[1].data["status"]), (&json!("OK"), &json!("ERROR")));
+    assert_eq!(finished[1].data["error_code"], "NOT_FOUND_RESOURCE");
+    assert!(started.iter().zip(&finished).all(|(start, end)| start.span == end.span && start.at <= end.at));
+    assert_eq!(of(names::event::SESSION_STARTED).len(), 2);
+}
+
+/// REQ-ISEC-03 REQ-IEVT-07
+#[tokio::test]
+async fn an_error_has_its_code_and_its_words_and_no_place_in_the_code() {
+    let recorded = Recorded::new(Levels::default());
+    recorded.echo(json!({"text": "panic"})).await;
+    let [span] = recorded.finished().try_into().unwrap();
+    assert_eq!(span.status, Status::Error);
+    assert_eq!(span.attributes[names::ERROR_CODE], "INTERNAL_ERROR");
+    assert!(!span.attributes[names::ERROR_MESSAGE].as_str().unwrap().is_empty());
+    let all = format!("{span:?}");
+    for trace in [".rs:", "/src/", "backtrace"] {
+        assert!(!all.contains(trace), "{trace}: {all}");
+    }
+}
+
+#[tokio::test]
+async fn a_level_says_how_much_is_recorded() {
+    let pattern = |pattern: &str| globset::Glob::new(pattern).unwrap().compile_matcher();
+    for (level, spans, previews) in [(Level::Off, 0, 0), (Level::Metadata, 1, 0), (Level::Preview, 1, 2)] {
+        let operations = vec![(pattern("get_*"), level)];
+        let recorded = Recorded::new(Levels { operations, ..Levels::default() });
+        recorded.echo(json!({"text": "a"})).await;
+        let finished = recorded.finished();
+        assert_eq!(finished.len(), spans, "{level:?}");
+        let kept = finished.iter().flat_map(|span| span.attributes.keys());
+        let kept = kept.filter(|name| [names::INPUT, names::OUTPUT].contains(&name.as_str()));
+        assert_eq!(kept.count(), previews, "{level:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_finds_no_room_is_counted_and_keeps_nobody_waiting() {
+    struct Stuck(Arc<Mutex<()>>);
+    impl Sink for Stuck {
+        fn take(&mut self, _spans: &[Span], _events: &[Event]) -> Result<(), String> {
+            drop(self.0.lock().unwrap());
+            Ok(())
+        }
+    }
+    let held = Arc::new(Mutex::new(()));
+    let recorder = {
+        let sink = Box::new(Stuck(Arc::clone(&held)));
+        Recorder::start(Settings::default(), vec![sink], jiff::Timestamp::now).unwrap()
+    };
+    let span = Span {
+        trace: TraceId([1; 16]),
+        id: SpanId([1; 8]),
+        parent: None,
+        session: "s".to_owned(),
+        engine: Engine::Asyncio,
+        name: "n".to_owned(),
+        kind: Kind::Internal,
+        status: Status::Ok,
+        started: 0,
+        ended: Some(1),
+        waited: 0,
+        attributes: Attributes::new(),
+        events: Vec::new(),
+        links: Vec::new(),
+    };
+    let stuck = held.lock().unwrap();
+    let mut refused = 0;
+    for _ in 0..100_000 {
+        refused += u64::from(recorder.report(vec![span.clone()]).is_err());
+    }
+    let counts = recorder.counts();
+    assert!(refused > 0 && counts.dropped == refused, "{counts:?}");
+    drop(stuck);
+    recorder.close();
+    assert_eq!(recorder.counts().recorded + refused, 100_000);
+}
