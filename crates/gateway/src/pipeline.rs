@@ -27,7 +27,7 @@ use crate::{
     dispatch::{self, Context, Surface},
     gate::{Gate, Passed, Permitted},
     guard::Guard,
-    limits::{self, Limits},
+    limits::{self, Limits, Look},
     random,
     rates::Rates,
     safety::{self, Safety},
@@ -297,6 +297,8 @@ impl Flow<'_> {
             clock: self.gateway.clock,
             session: self.session,
             caller: &self.caller,
+            surface: self.surface,
+            quotas: self.gateway.limits.as_deref().map(|limits| Look { limits, token: token.as_ref() }),
             may_wait: self.part_of == PartOf::Nothing,
         };
         gate.admit(&routed).await?;
@@ -376,7 +378,7 @@ impl Flow<'_> {
                     let kept = self.gateway.guard.check_request(&resumed.responses);
                     kept.map_err(|place| place.error(name))?;
                 }
-                let confirmed = permitted.take_confirmed();
+                let confirmed = permitted.confirmed().cloned();
                 let (query, may_wait) = (shaping.query(), self.part_of != PartOf::Execution);
                 let context = Context { gateway, session, now, progress, client, resumed, query, may_wait };
                 let outcome = dispatch::run(self.surface, permitted, context).await?;
@@ -384,7 +386,7 @@ impl Flow<'_> {
                     if let (Some(safety), Some(scope), Some(state)) =
                         (&self.gateway.safety, confirmed, &questions.state)
                     {
-                        safety.let_resume(*scope, state);
+                        safety.let_resume(scope, state);
                     }
                     return Ok(Answer::asks(questions.requests, questions.state));
                 }

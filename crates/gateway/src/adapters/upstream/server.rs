@@ -22,7 +22,10 @@ use super::{
     veil::Veil,
     wire::{self, METHOD_NOT_FOUND, Params, Raw},
 };
-use crate::{config, session::Session};
+use crate::{
+    config::{self, Definitions},
+    session::Session,
+};
 
 /// What has to be looked into, by whoever keeps the catalogues.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,7 +142,10 @@ impl Upstream {
                     .map_err(|failure| self.covered(error::of_call(place, &failure)))?
             {
                 self.ask_for_a_look();
-                return Err(super::call::held(self.name(), about, &[]));
+                return Err(match self.settings.definitions {
+                    Definitions::Pin => super::call::held(self.name(), about, &[]),
+                    Definitions::Follow => super::call::became_another(about),
+                });
             }
             let asked = peer.request(method, params, self.settings.call_timeout, Some(caller.clone())).await;
             match asked {
