@@ -8,7 +8,9 @@ use std::{
 };
 
 use aql::{
+    audit::Hash,
     error::Error,
+    operation::OperationId,
     query::Query,
     registry::Registry,
     response::{Data, Questions},
@@ -72,6 +74,11 @@ pub type Work = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
 /// Does the work of one operation. Taking a [`Permitted`] is what keeps every call behind the gate.
 pub trait Handler: Send + Sync {
     fn call(&self, permitted: Permitted, context: Context) -> Work;
+
+    /// Stands for what the operation is said to be, where another server says it and may say something else tomorrow.
+    fn definition(&self) -> Option<&Hash> {
+        None
+    }
 }
 
 impl<F: Fn(Permitted, Context) -> Work + Send + Sync> Handler for F {
@@ -95,6 +102,11 @@ impl Surface {
     #[must_use]
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
+    }
+
+    /// Stands for what another server says that the operation is.
+    pub(crate) fn definition(&self, id: OperationId) -> Option<&Hash> {
+        self.handlers.get(id.index())?.as_ref()?.definition()
     }
 
     /// The same with the words of the server behind it.

@@ -20,7 +20,9 @@ use serde_json::{Map, Value, json};
 use crate::{
     adapters::safety_loop::Supervised,
     client::Caller,
+    dispatch::Surface,
     guard::{Guard, OwnPlace},
+    limits::Look,
     pipeline::Clock,
     rates::Rates,
     safety::{Asking, Confirmed, DENIED, Safety, undecided},
@@ -75,9 +77,14 @@ impl Permitted {
         self.request.take_warnings()
     }
 
+    /// The request itself.
+    pub(crate) fn request(&self) -> &ValidRequest {
+        &self.request
+    }
+
     /// What a person agreed to for this call.
-    pub(crate) fn take_confirmed(&mut self) -> Option<Box<Scope>> {
-        self.confirmed.take()
+    pub(crate) fn confirmed(&self) -> Option<&Scope> {
+        self.confirmed.as_deref()
     }
 
     /// Whether answers to questions belong to this call.
@@ -101,6 +108,9 @@ pub(crate) struct Gate<'a> {
     pub(crate) clock: Clock,
     pub(crate) session: &'a Arc<Session>,
     pub(crate) caller: &'a Caller,
+    pub(crate) surface: &'a Surface,
+    /// The quotas that it counts for, where there are any.
+    pub(crate) quotas: Option<Look<'a>>,
     /// Whether the call may be held while a person is asked.
     pub(crate) may_wait: bool,
 }
@@ -155,8 +165,14 @@ impl Gate<'_> {
                         "it needs a person's approval, and this server has no place to keep one",
                     ));
                 };
-                let asking =
-                    Asking { session: self.session, caller: self.caller, may_wait: self.may_wait, agent };
+                let asking = Asking {
+                    session: self.session,
+                    caller: self.caller,
+                    definition: self.surface.definition(request.id()),
+                    quotas: self.quotas,
+                    may_wait: self.may_wait,
+                    agent,
+                };
                 let waiting = self.caller.span.as_ref().map(|span| {
                     let (name, danger) = (request.operation().name(), request.operation().danger().level);
                     span.waits(json!({"operation": name.as_str(), "danger_level": danger as u8}))
@@ -180,7 +196,8 @@ impl Gate<'_> {
     async fn held_by_the_loop(&self, request: &ValidRequest) -> Result<(), Error> {
         let Some(safety) = self.safety else { return Ok(()) };
         let Some(safety_loop) = safety.safety_loop() else { return Ok(()) };
-        let refusal = safety_loop.refuses(safety, request.operation(), request.params(), self.session);
+        let called = (request.operation(), self.surface.definition(request.id()));
+        let refusal = safety_loop.refuses(safety, called, request.params(), self.session);
         Box::pin(refusal).await.map_or(Ok(()), Err)
     }
 

@@ -25,6 +25,7 @@ pub mod library;
 pub mod limits;
 pub mod mistakes;
 pub mod operator;
+mod outgoing;
 pub mod pipeline;
 pub mod progress;
 mod random;

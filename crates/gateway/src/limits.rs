@@ -7,6 +7,7 @@ use aql::{
     error::{Code, Error},
     operation::Operation,
     quota::{self, BYTES_A_TOKEN, Called, QuotaCount, Unit, Verdict},
+    registry::ValidRequest,
     warning::Warning,
 };
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -42,6 +43,36 @@ pub struct Passage {
     answers: Vec<QuotaCount>,
 }
 
+/// A look at what a call counts for, before a person's consent is spent on it. It counts and spends nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct Look<'a> {
+    pub(crate) limits: &'a Limits,
+    /// What the call brings to continue after a pause.
+    pub(crate) token: Option<&'a Value>,
+}
+
+impl Look<'_> {
+    /// Whether the call would be let through now. It may still be too late when it is counted.
+    pub(crate) async fn afford(
+        &self,
+        request: &ValidRequest,
+        session: &Session,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let Self { limits, token } = *self;
+        let plan = limits.rules.plan(&called(request.operation(), session));
+        if let Some(token) = token {
+            limits.check(token, request, session, now).await?;
+        }
+        if plan.is_empty() {
+            return Ok(());
+        }
+        let counts = limits.counts.counts(plan.clone(), now).await.map_err(uncounted)?;
+        let verdict = quota::decide(&plan, &counts, token.is_some(), now);
+        limits.told(verdict, request, session, now).await.map(drop)
+    }
+}
+
 /// The token of a call, taken out of its parameters before they are checked.
 #[must_use]
 pub(crate) fn take_token(params: &mut Map<String, Value>) -> Option<Value> {
@@ -71,35 +102,71 @@ impl Limits {
         if plan.is_empty() && token.is_none() {
             return Ok(Passage::default());
         }
-        let scope = || Scope {
-            operation: operation.name().as_str().to_owned(),
-            params_hash: params_hash(permitted.params()),
-            adapter: permitted.registry().adapter().to_owned(),
-            session_id: session.id().to_owned(),
-            principal: session.principal().to_owned(),
-        };
         let continued = token.is_some();
         if let Some(token) = token {
-            self.redeem(token, operation.name().as_str(), scope(), now).await?;
+            self.redeem(&token, permitted.request(), session, now).await?;
         }
         let answers = plan.quotas.iter().filter(|counted| counted.quota.metric.unit == Unit::Tokens);
         let answers: Vec<QuotaCount> = answers.cloned().collect();
-        match self.counts.admit(plan, continued, now).await.map_err(uncounted)? {
-            Verdict::Admitted(warnings) => Ok(Passage { warnings, answers }),
+        let verdict = self.counts.admit(plan, continued, now).await.map_err(uncounted)?;
+        let warnings = self.told(verdict, permitted.request(), session, now).await?;
+        Ok(Passage { warnings, answers })
+    }
+
+    /// What a caller is told: warnings, or why the call is not made, with a token where it may go on.
+    async fn told(
+        &self,
+        verdict: Verdict,
+        request: &ValidRequest,
+        session: &Session,
+        now: Timestamp,
+    ) -> Result<Vec<Warning>, Error> {
+        let operation = request.operation();
+        match verdict {
+            Verdict::Admitted(warnings) => Ok(warnings),
             Verdict::Refused(error) => Err(error.with_operation(operation.name().as_str())),
             Verdict::Paused(paused) => {
                 let expires_at = now.saturating_add(CONTINUE_TTL).unwrap_or(now);
-                let text = self.issue(operation, scope(), expires_at, now).await?;
+                let text = self.issue(operation, scope(request, session), expires_at, now).await?;
                 Err(paused.error(&text, expires_at).with_operation(operation.name().as_str()))
             }
         }
     }
 
-    async fn redeem(&self, token: Value, operation: &str, scope: Scope, now: Timestamp) -> Result<(), Error> {
+    async fn redeem(
+        &self,
+        token: &Value,
+        request: &ValidRequest,
+        session: &Session,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let operation = request.operation().name().as_str();
         let Value::String(text) = token else { return Err(Refused::Invalid.error(operation, "", now)) };
+        let scope = scope(request, session);
         let redeemed =
-            self.tokens.redeem_token(&text, TokenKind::QuotaContinue, scope, SignedDuration::ZERO, now).await;
-        redeemed.map_err(uncounted)?.map_err(|refused| refused.error(operation, &text, now))
+            self.tokens.redeem_token(text, TokenKind::QuotaContinue, scope, SignedDuration::ZERO, now).await;
+        redeemed.map_err(uncounted)?.map_err(|refused| refused.error(operation, text, now))
+    }
+
+    /// Whether a token could be spent. One that could not is refused as if it had been tried, which is written down.
+    async fn check(
+        &self,
+        token: &Value,
+        request: &ValidRequest,
+        session: &Session,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let text = token.as_str().unwrap_or_default();
+        let scope = scope(request, session);
+        let checked =
+            self.tokens.check_token(text, TokenKind::QuotaContinue, scope, SignedDuration::ZERO, now).await;
+        match checked.map_err(uncounted)? {
+            Ok(()) => Ok(()),
+            Err(refused) => {
+                self.redeem(token, request, session, now).await?;
+                Err(refused.error(request.operation().name().as_str(), text, now))
+            }
+        }
     }
 
     async fn issue(
@@ -160,6 +227,17 @@ impl Limits {
     /// Closes what belongs to it alone.
     pub async fn close(&self) {
         self.counts.clone().close().await;
+    }
+}
+
+/// The call that a token continues.
+fn scope(request: &ValidRequest, session: &Session) -> Scope {
+    Scope {
+        operation: request.operation().name().as_str().to_owned(),
+        params_hash: params_hash(request.params()),
+        adapter: request.registry().adapter().to_owned(),
+        session_id: session.id().to_owned(),
+        principal: session.principal().to_owned(),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Only servers that were asked once can be judged; nothing is started here.
 
-use aql::{profile::matches_pattern, registry::Registry, suggest};
+use aql::{policy::Rule, profile::matches_pattern, registry::Registry, shared, suggest};
 
 use crate::{
     adapters::upstream,
@@ -30,6 +30,9 @@ pub fn unasked(config: &Checked) -> Vec<&str> {
 #[must_use]
 pub fn mistakes(config: &Checked, registry: &Registry) -> Vec<Mistake> {
     let mut mistakes = pinned(config, registry);
+    if unasked(config).is_empty() {
+        mistakes.extend(config.policy.rules.iter().flat_map(|rule| of_rule(rule, registry)));
+    }
     for settings in &config.upstreams {
         let Some(kept) = upstream::pinned(&config.store.data, settings) else { continue };
         let tools: Vec<&str> = kept.tools.iter().filter(|tool| !tool.gone).map(|tool| tool.name()).collect();
@@ -58,6 +61,33 @@ fn pinned(config: &Checked, registry: &Registry) -> Vec<Mistake> {
             place: "[server] pinned".to_owned(),
             rule: "pinned_in_vain",
             message: format!("there is no operation '{name}'{}", meant(name, &names)),
+        })
+        .collect()
+}
+
+/// Conditions on parameters that no operation has which the rule is about.
+fn of_rule(rule: &Rule, registry: &Registry) -> Vec<Mistake> {
+    let met: Vec<_> = registry
+        .operations()
+        .map(|(_, operation)| operation)
+        .filter(|operation| rule.meets(operation, operation.category(), operation.danger().level))
+        .collect();
+    let params = || met.iter().flat_map(|operation| operation.params());
+    // What is inside is not looked for; it may be there.
+    if met.is_empty() || params().any(|param| param.name() == shared::INPUT) {
+        return Vec::new();
+    }
+    let in_vain =
+        rule.when.iter().filter(|condition| !params().any(|param| condition.is_about(param.name())));
+    in_vain
+        .map(|condition| {
+            let known: Vec<&str> = params().map(aql::param::Param::name).collect();
+            let path = &condition.path;
+            Mistake {
+                place: "[[safety.rule]] when".to_owned(),
+                rule: "unknown_param",
+                message: format!("no operation of this rule has a parameter '{path}'{}", meant(path, &known)),
+            }
         })
         .collect()
 }

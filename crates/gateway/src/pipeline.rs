@@ -27,7 +27,7 @@ use crate::{
     dispatch::{self, Context, Surface},
     gate::{Gate, Passed, Permitted},
     guard::Guard,
-    limits::{self, Limits},
+    limits::{self, Limits, Look},
     random,
     rates::Rates,
     safety::{self, Safety},
@@ -313,6 +313,8 @@ impl Flow<'_> {
             clock: self.gateway.clock,
             session: self.session,
             caller: &self.caller,
+            surface: self.surface,
+            quotas: self.gateway.limits.as_deref().map(|limits| Look { limits, token: token.as_ref() }),
             may_wait: self.part_of == PartOf::Nothing,
         };
         gate.admit(&routed).await?;
@@ -392,7 +394,7 @@ impl Flow<'_> {
                     let kept = self.gateway.guard.check_request(&resumed.responses);
                     kept.map_err(|place| place.error(name))?;
                 }
-                let confirmed = permitted.take_confirmed();
+                let confirmed = permitted.confirmed().cloned();
                 let (query, may_wait) = (shaping.query(), self.part_of != PartOf::Execution);
                 let context =
                     Context { gateway, session, now, progress, client, resumed, span, query, may_wait };
@@ -401,7 +403,7 @@ impl Flow<'_> {
                     if let (Some(safety), Some(scope), Some(state)) =
                         (&self.gateway.safety, confirmed, &questions.state)
                     {
-                        safety.let_resume(*scope, state);
+                        safety.let_resume(scope, state);
                     }
                     return Ok(Answer::asks(questions.requests, questions.state));
                 }

@@ -92,6 +92,11 @@ pub(super) fn snake_case(name: &str, what: &str) -> String {
     cut(&joined).to_owned()
 }
 
+/// What another server's parameter is called outside, unless that name is taken there.
+pub(crate) fn outer_name(property: &str) -> String {
+    snake_case(property, "param")
+}
+
 /// ASCII already, so every byte is a place to cut.
 fn cut(name: &str) -> &str {
     name.get(..NAME_CHARS_MAX.min(name.len())).unwrap_or(name).trim_end_matches('_')

@@ -5,6 +5,6 @@ mod secrets;
 mod shown;
 mod token;
 
-pub use scope::{NOT_BOUND, Scope, params_hash};
+pub use scope::{NOT_BOUND, Scope, call_hash, params_hash};
 pub use shown::{SHOWN_BYTES_MAX, recorded, shown, shown_request};
 pub use token::{Lifetimes, Refused, Token, TokenKind, redeem};

@@ -13,6 +13,7 @@ pub const NOT_BOUND: [&str; 5] =
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Scope {
     pub operation: String,
+    /// Of the parameters, and of what the operation was said to be where another server says it.
     pub params_hash: Hash,
     pub adapter: String,
     pub session_id: String,
@@ -27,6 +28,17 @@ pub fn params_hash(params: &Map<String, Value>) -> Hash {
     let bound = params.iter().filter(|(name, _)| !NOT_BOUND.contains(&name.as_str()));
     object(bound, &mut hasher);
     hasher.finalize().into()
+}
+
+/// The same for an operation that another server defines: who agrees to it agrees to what it was said to be, and to
+/// nothing that the server makes of it afterwards.
+#[must_use]
+pub fn call_hash(params: &Map<String, Value>, definition: Option<&Hash>) -> Hash {
+    let params = params_hash(params);
+    match definition {
+        None => params,
+        Some(definition) => Sha256::new().chain_update(definition).chain_update(params).finalize().into(),
+    }
 }
 
 fn value(value: &Value, into: &mut Sha256) {
@@ -126,6 +138,23 @@ mod tests {
         hashes.sort_unstable();
         hashes.dedup();
         assert_eq!(hashes.len(), calls.len());
+    }
+
+    #[test]
+    fn a_changed_definition_makes_another_call() {
+        let params = json!({"id": "7"});
+        let params = params.as_object().unwrap();
+        let hashes = [
+            call_hash(params, None),
+            call_hash(params, Some(&[1; 32])),
+            call_hash(params, Some(&[2; 32])),
+            call_hash(&Map::new(), Some(&[1; 32])),
+        ];
+        for (at, hash) in hashes.iter().enumerate() {
+            assert!(hashes.iter().skip(at + 1).all(|other| other != hash));
+        }
+        assert_eq!(hashes[0], params_hash(params));
+        assert_eq!(hashes[1], call_hash(params, Some(&[1; 32])));
     }
 
     fn any_json() -> impl Strategy<Value = Value> {

@@ -6,10 +6,10 @@ use regex::Regex;
 use serde_json::{Map, Number, Value};
 
 use super::glob::Glob;
-use crate::shared;
+use crate::{adopt, shared};
 
 /// One condition on what stands behind a dotted path. Lists on the way are looked into; what an UPDATE takes in `input` is
-/// found without naming it, too.
+/// found without naming it, too. Another server's own spelling of a name is as good as ours.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
     pub path: String,
@@ -45,7 +45,7 @@ pub enum Fault {
 /// A condition ready to be asked.
 #[derive(Debug, Clone)]
 pub struct Compiled {
-    path: Vec<String>,
+    path: Vec<Step>,
     test: Ready,
     not: bool,
 }
@@ -60,18 +60,45 @@ enum Ready {
     Present(bool),
 }
 
+/// One step of a path.
+#[derive(Debug, Clone)]
+struct Step {
+    name: String,
+    /// What becomes of the name where another server's tool has it, if that is another.
+    outer: Option<String>,
+}
+
+impl Step {
+    fn new(name: &str) -> Self {
+        let outer = Some(adopt::outer_name(name)).filter(|outer| outer != name);
+        Self { name: name.to_owned(), outer }
+    }
+
+    /// What stands under either spelling. Where both are there, both count.
+    fn of<'a>(&self, object: &'a Map<String, Value>) -> impl Iterator<Item = &'a Value> {
+        object.get(&self.name).into_iter().chain(self.outer.as_ref().and_then(|outer| object.get(outer)))
+    }
+}
+
 impl Condition {
     #[must_use]
     pub fn new(path: &str, test: Test) -> Self {
         Self { path: path.to_owned(), test, not: false }
     }
 
+    /// Whether its path begins with this parameter, in either spelling.
+    #[must_use]
+    pub fn is_about(&self, param: &str) -> bool {
+        let first = self.path.split('.').next().unwrap_or_default();
+        first == param || adopt::outer_name(first) == param
+    }
+
     /// Checks the condition and makes it ready.
     pub fn compiled(&self) -> Result<Compiled, Fault> {
-        let path: Vec<String> = self.path.split('.').map(str::to_owned).collect();
-        if path.iter().any(String::is_empty) {
+        if self.path.split('.').any(str::is_empty) {
             return Err(Fault::Path(self.path.clone()));
         }
+        let path = self.path.split('.').map(Step::new).collect();
         let test = match &self.test {
             Test::Equals(value) => Ready::OneOf(vec![value.clone()]),
             Test::OneOf(values) if values.is_empty() => return Err(Fault::NoValue),
@@ -92,7 +119,8 @@ impl Compiled {
     pub fn holds(&self, params: &Map<String, Value>, tightens: bool) -> bool {
         // Nearly always it is one plain value.
         if let ([only], false) = (self.path.as_slice(), params.contains_key(shared::INPUT))
-            && let Some(value) = params.get(only).filter(|value| !value.is_array())
+            && only.outer.is_none()
+            && let Some(value) = params.get(&only.name).filter(|value| !value.is_array())
             && !matches!(self.test, Ready::Present(_))
         {
             return self.test.fits(value, tightens != self.not) != self.not;
@@ -101,9 +129,7 @@ impl Compiled {
         if let Some((first, rest)) = self.path.split_first() {
             let inside = params.get(shared::INPUT).and_then(Value::as_object);
             for object in std::iter::once(params).chain(inside) {
-                if let Some(value) = object.get(first) {
-                    collect(value, rest, &mut found);
-                }
+                first.of(object).for_each(|value| collect(value, rest, &mut found));
             }
         }
         if let Ready::Present(wanted) = self.test {
@@ -119,14 +145,12 @@ impl Compiled {
 }
 
 /// Every value behind the path, lists on the way and behind it opened.
-fn collect<'a>(value: &'a Value, path: &[String], found: &mut Vec<&'a Value>) {
+fn collect<'a>(value: &'a Value, path: &[Step], found: &mut Vec<&'a Value>) {
     match (value, path.split_first()) {
         (Value::Array(all), None) if all.is_empty() => found.push(value),
         (Value::Array(all), _) => all.iter().for_each(|one| collect(one, path, found)),
         (Value::Object(object), Some((first, rest))) => {
-            if let Some(inner) = object.get(first) {
-                collect(inner, rest, found);
-            }
+            first.of(object).for_each(|inner| collect(inner, rest, found));
         }
         (_, None) => found.push(value),
         (_, Some(_)) => {}
@@ -283,6 +307,30 @@ mod tests {
         assert!(!not(json!({}), false));
         assert!(not(json!({"branch": ["feature/x", "main"]}), true));
         assert!(!not(json!({"branch": ["feature/x", "main"]}), false));
+    }
+
+    /// LREQ-GATE-08
+    #[test]
+    fn another_servers_spelling_of_a_parameter_is_understood() {
+        for (path, params) in [
+            ("repoName", json!({"repo_name": "main"})),
+            ("repo-name", json!({"repo_name": "main"})),
+            ("RepoName", json!({"input": {"repo_name": "main"}})),
+            ("repoInfo.headBranch", json!({"repo_info": {"head_branch": "main"}})),
+            ("repoInfo.headBranch", json!({"repo_info": [{"headBranch": "main"}]})),
+            ("repo_info.headBranch", json!({"repo_info": {"headBranch": "main"}})),
+        ] {
+            for tightens in [true, false] {
+                assert!(holds(path, pattern("main"), params.clone(), tightens), "{path} {params}");
+                assert!(holds(path, Test::Present(true), params.clone(), tightens), "{path} {params}");
+                assert!(!holds(path, pattern("dev"), params.clone(), tightens), "{path} {params}");
+            }
+        }
+        // Where both are given, neither hides the other.
+        let both = json!({"a": {"headBranch": "dev", "head_branch": "main"}});
+        assert!(holds("a.headBranch", pattern("main"), both.clone(), true));
+        assert!(!holds("a.headBranch", pattern("dev"), both, false));
+        assert!(!holds("head_branch", pattern("main"), json!({"headBranch": "main"}), true), "ours is ours");
     }
 
     #[test]

@@ -192,6 +192,7 @@ fn check_tells_what_the_file_says_in_vain() {
 
     save(
         "[server]\npinned = [\"places_get_plaice\", \"places_get_place\"]\n\
+         [[safety.rule]]\nservers = ['places']\nthen = 'deny'\nwhen = [{ param = 'nowhere.x', equals = 1 }]\n\
          [upstream.places.tools.die_nwo]\ndanger = \"safe\"\n[upstream.places.tools.die_now]\ndanger = \"safe\"\n",
     );
     let text = std::fs::read_to_string(directory.path().join("aqueduct.toml")).unwrap();
@@ -216,6 +217,11 @@ fn check_tells_what_the_file_says_in_vain() {
                 "[server] pinned",
                 "pinned_in_vain",
                 "there is no operation 'places_get_plaice'; did you mean 'places_get_place'?"
+            ),
+            (
+                "[[safety.rule]] when",
+                "unknown_param",
+                "no operation of this rule has a parameter 'nowhere.x'"
             ),
             (
                 "[upstream.places.tools.die_nwo]",

@@ -21,7 +21,7 @@ struct Fixture {
 fn fixture() -> Fixture {
     let place = tempfile::tempdir().unwrap();
     let root = place.path().canonicalize().unwrap();
-    for directory in ["home/share/aqueduct", "home/share/aqueduct2", "home/project/src", "work"] {
+    for directory in ["home/share/aqueduct", "home/share/aqueduct2", "home/project/src", "desk"] {
         fs::create_dir_all(root.join(directory)).unwrap();
     }
     for file in [
@@ -30,26 +30,26 @@ fn fixture() -> Fixture {
         "home/share/aqueduct2/notes.txt",
         "home/project/aqueduct.toml",
         "home/project/README.md",
-        "work/notes.txt",
+        "desk/notes.txt",
     ] {
         fs::write(root.join(file), "text").unwrap();
     }
     #[cfg(unix)]
     {
         use std::os::unix::fs::symlink;
-        symlink(root.join("home/share/aqueduct"), root.join("work/link")).unwrap();
-        symlink(root.join("home/share/aqueduct/safety.db"), root.join("work/innocent")).unwrap();
-        symlink(root.join("home/share/aqueduct/new.db"), root.join("work/dangling")).unwrap();
-        fs::hard_link(root.join("home/share/aqueduct/operator.key"), root.join("work/hard")).unwrap();
+        symlink(root.join("home/share/aqueduct"), root.join("desk/link")).unwrap();
+        symlink(root.join("home/share/aqueduct/safety.db"), root.join("desk/innocent")).unwrap();
+        symlink(root.join("home/share/aqueduct/new.db"), root.join("desk/dangling")).unwrap();
+        fs::hard_link(root.join("home/share/aqueduct/operator.key"), root.join("desk/hard")).unwrap();
     }
     let started = |path: &str, texts: &[&str]| Started {
         directory: root.join(path),
         texts: texts.iter().map(|text| text.replace("ROOT", root.to_str().unwrap())).collect(),
     };
     let servers = [
-        ("files", started("work", &[])),
+        ("files", started("desk", &[])),
         ("shell", started("home/project", &[])),
-        ("rooted", started("work", &["server.js", "ROOT/home/share", "--also=ROOT/home/project/src"])),
+        ("rooted", started("desk", &["server.js", "ROOT/home/share", "--also=ROOT/home/project/src"])),
     ];
     let places = Places {
         directories: vec![root.join("home/share/aqueduct")],
@@ -111,7 +111,7 @@ fn every_spelling_of_our_files_is_denied() {
         "./innocent".to_owned(),
         "dangling".to_owned(),
         "hard".to_owned(),
-        format!("{root}/work/link/../aqueduct/safety.db"),
+        format!("{root}/desk/link/../aqueduct/safety.db"),
         format!("/proc/self/root{data}/safety.db"),
         format!("/proc/thread-self/root{data}/safety.db"),
         format!("/proc/1/root{data}/safety.db"),
@@ -178,7 +178,7 @@ fn ordinary_parameters_pass() {
     let fixture = fixture();
     let root = fixture.root();
     for path in [
-        format!("{root}/work/notes.txt"),
+        format!("{root}/desk/notes.txt"),
         format!("{root}/home/share/aqueduct2/notes.txt"),
         format!("{root}/home/share/aqueduct.bak"),
         format!("{root}/home/project/README.md"),
@@ -376,7 +376,7 @@ proptest! {
         let path = format!("{}/home/{}", fixture.root(), files[file]);
         let written = respelled(&path, &choices);
         prop_assert_eq!(fixture.read(&written), Err(OwnPlace::Files), "{}", written);
-        let other = respelled(&format!("{}/work/notes.txt", fixture.root()), &choices);
+        let other = respelled(&format!("{}/desk/notes.txt", fixture.root()), &choices);
         prop_assert_eq!(fixture.read(&other), Ok(()), "{}", other);
     }
 

@@ -1,7 +1,7 @@
 //! Who guesses the credential has to wait, longer each time.
 //!
-//! With 256 random bits nobody guesses it; this keeps the noise down and makes it seen. A pure state: the time is handed
-//! in.
+//! With 256 random bits nobody guesses it; this keeps the noise down and makes it seen. Who has the right key does not wait:
+//! others of the same machine may have guessed, and must not keep them out by it. A pure state: the time is handed in.
 
 use std::{collections::HashMap, net::IpAddr, time::Duration};
 
@@ -58,7 +58,7 @@ pub(super) struct Lockout {
 }
 
 impl Lockout {
-    /// How long this address has still to wait, whatever it brings.
+    /// How long this address has still to wait after what it brought.
     pub(super) fn remaining(&self, from: IpAddr, now: Timestamp) -> Option<Duration> {
         let record = self.records.get(&self.source(from))?;
         Duration::try_from(record.until.duration_since(now)).ok().filter(|rest| !rest.is_zero())
@@ -81,14 +81,6 @@ impl Lockout {
         let wait = FIRST_LOCKOUT.saturating_mul(2_u32.saturating_pow(over.min(16))).min(LONGEST_LOCKOUT);
         record.until = now.checked_add(wait).unwrap_or(Timestamp::MAX);
         Some(wait)
-    }
-
-    /// The right credential ends a series.
-    pub(super) fn succeeded(&mut self, from: IpAddr) {
-        let source = self.source(from);
-        if source != Source::Others {
-            self.records.remove(&source);
-        }
     }
 
     fn source(&self, from: IpAddr) -> Source {
@@ -124,8 +116,7 @@ mod tests {
             assert_eq!(lockout.remaining(HERE, at(now - 1)), Some(Duration::from_secs(1)));
             assert_eq!(lockout.remaining(HERE, at(now)), None);
         }
-        lockout.succeeded(HERE);
-        assert_eq!(lockout.failed(HERE, at(now)), None, "the count begins again");
+        assert_eq!(lockout.failed(HERE, at(now + 7200)), None, "the count begins again");
     }
 
     #[test]
@@ -158,8 +149,6 @@ mod tests {
         assert!(lockout.records.len() <= SOURCES_MAX + 1);
         let unseen = "99.99.99.99".parse().unwrap();
         assert!(lockout.remaining(unseen, at(0)).is_some(), "who cannot be told apart waits with the others");
-        lockout.succeeded(unseen);
-        assert!(lockout.remaining(unseen, at(0)).is_some());
         lockout.failed(HERE, at(7200));
         assert_eq!(lockout.records.len(), 1);
         assert_eq!(lockout.remaining(unseen, at(7200)), None);

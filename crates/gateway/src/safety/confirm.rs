@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use aql::{
+    audit::Hash,
     autonomy::define::EXECUTE_AGENT,
     confirm::{self, Scope, Token, TokenKind},
     error::{Code, Error},
@@ -12,7 +13,7 @@ use aql::{
     shared::CONFIRMATION_TOKEN,
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::{
@@ -21,6 +22,7 @@ use super::{
 };
 use crate::{
     client::{Caller, Client},
+    limits::Look,
     random,
     session::Session,
     store::{
@@ -48,10 +50,24 @@ pub(crate) enum Confirmed {
 pub(crate) struct Asking<'a> {
     pub(crate) session: &'a Arc<Session>,
     pub(crate) caller: &'a Caller,
+    /// Stands for what another server says that the operation is, where one does.
+    pub(crate) definition: Option<&'a Hash>,
+    /// The quotas that the call counts for, where there are any.
+    pub(crate) quotas: Option<Look<'a>>,
     /// Whether the call may be held while a person is asked.
     pub(crate) may_wait: bool,
     /// The supervised agent that the session belongs to, if any. Such a caller never gets a token.
     pub(crate) agent: Option<String>,
+}
+
+impl Asking<'_> {
+    /// Turns a call away that would not be let through although somebody agreed to it: their consent is kept for later.
+    async fn afford(&self, request: &ValidRequest, now: Timestamp) -> Result<(), Error> {
+        match &self.quotas {
+            Some(quotas) => quotas.afford(request, self.session, now).await,
+            None => Ok(()),
+        }
+    }
 }
 
 impl Safety {
@@ -63,10 +79,11 @@ impl Safety {
         asking: &Asking<'_>,
     ) -> Result<Confirmed, Error> {
         let presented = request.take_param(CONFIRMATION_TOKEN);
+        asking.afford(request, (self.clock)()).await?;
         let operation = request.operation();
         let scope = Scope {
             operation: operation.name().as_str().to_owned(),
-            params_hash: confirm::params_hash(request.params()),
+            params_hash: confirm::call_hash(request.params(), asking.definition),
             adapter: operation.server().unwrap_or(request.registry().adapter()).to_owned(),
             session_id: asking.session.id().to_owned(),
             principal: asking.session.principal().to_owned(),
@@ -207,6 +224,10 @@ impl Safety {
         let mut repeats = true;
         loop {
             let now = (self.clock)();
+            // While a person thought about it, other calls may have used up what there was.
+            if !repeats {
+                asking.afford(request, now).await?;
+            }
             let claimed = self.store.claim(new.clone(), now).await;
             let approval = match claimed.map_err(|error| undecided(operation, &error))? {
                 Claim::Granted(_) => return Ok(Confirmed::Yes(scope)),

@@ -21,8 +21,8 @@ const RECORDED: DangerLevel = DangerLevel::Destructive;
 pub(crate) const DENIED: &str = "OPERATION_DENIED";
 /// What the parameters of a denied call may take: nobody decides by them any more.
 const DENIED_PARAMS_BYTES_MAX: usize = 2 * 1024;
-/// When the count of a minute's denials is written: the minute is over by then.
-const COUNTS_WRITTEN_AFTER: Duration = Duration::from_secs(61);
+/// How long after a minute's end the counts of its denials are written, so that it surely is over.
+const COUNTS_WRITTEN_AFTER: Duration = Duration::from_secs(1);
 
 impl Safety {
     /// Whether every decision about an operation is written down.
@@ -65,10 +65,7 @@ impl Safety {
             params: params.map(|params| confirm::shown(operation, params, DENIED_PARAMS_BYTES_MAX)),
             ..event(registry, operation, session, what)
         };
-        match operation.danger().level >= RECORDED && what != OwnPlace::EVENT {
-            true => self.write_denials(vec![event]).await,
-            false => self.write_or_count(event).await,
-        }
+        self.write_or_count(event).await;
     }
 
     /// Notes that a request which is no operation's leads to what is ours.
@@ -94,16 +91,16 @@ impl Safety {
     /// Writes a denial, or counts it where there were many and has the count written later.
     async fn write_or_count(self: &Arc<Self>, event: Event) {
         let noted = self.denials.note(event, (self.clock)());
-        if noted.counts {
-            self.come_back();
+        if let Some(rest) = noted.come_back {
+            self.come_back(rest + COUNTS_WRITTEN_AFTER);
         }
         self.write_denials(noted.write).await;
     }
 
-    fn come_back(self: &Arc<Self>) {
+    fn come_back(self: &Arc<Self>, after: Duration) {
         let weak = Arc::downgrade(self);
         tokio::spawn(async move {
-            tokio::time::sleep(COUNTS_WRITTEN_AFTER).await;
+            tokio::time::sleep(after).await;
             let Some(safety) = weak.upgrade() else { return };
             safety.write_denials(safety.denials.over((safety.clock)())).await;
         });

@@ -6,6 +6,7 @@
 pub mod bytes;
 mod call;
 mod client;
+pub(crate) mod connections;
 mod elsewhere;
 mod frame;
 mod handler;

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod crash;
+mod denials;
 mod elicitation;
 mod tokens;
 

@@ -127,7 +127,8 @@ impl HttpAnswer {
     }
 }
 
-static AGENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
+/// One request a connection, and every status is an answer.
+pub(crate) static AGENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
     ureq::Agent::config_builder()
         .http_status_as_error(false)
         .timeout_global(Some(PATIENCE))

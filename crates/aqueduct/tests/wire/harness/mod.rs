@@ -8,7 +8,7 @@ mod setup;
 
 pub(crate) use self::{
     client::{Client, Era, WIRES, Wire, stateless_meta},
-    links::{HttpServer, Link, StdioLink},
+    links::{AGENT, HttpServer, Link, StdioLink},
     process::{PATIENCE, Process, aqueduct, command, data, pause, wait_for},
     schemas::{SCHEMAS, answer_in, spec_data},
     setup::{Setup, fixture_setup},

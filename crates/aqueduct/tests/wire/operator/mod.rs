@@ -3,26 +3,14 @@
 mod access;
 mod asked;
 mod command;
+mod crowd;
 mod webhooks;
 
-use std::{
-    path::Path,
-    process::Output,
-    sync::{Arc, LazyLock},
-};
+use std::{path::Path, process::Output, sync::Arc};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Era, HttpServer, PATIENCE, Setup, aqueduct, command as base, pause};
-
-static AGENT: LazyLock<ureq::Agent> = LazyLock::new(|| {
-    ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .timeout_global(Some(PATIENCE))
-        .max_idle_connections(0)
-        .build()
-        .into()
-});
+use crate::harness::{AGENT, Client, Era, HttpServer, PATIENCE, Setup, aqueduct, command as base, pause};
 
 /// A server with a listener for the operator, and somebody who has the key.
 pub(crate) struct Desk {

@@ -191,3 +191,18 @@ fn tools_are_left_out_by_the_operators_rules() {
         "NOT_FOUND_OPERATION"
     );
 }
+
+/// The operator's rules may name parameters as the server does, or as callers do.
+#[test]
+fn rules_are_about_parameters_in_either_spelling() {
+    for param in ["userId", "user_id"] {
+        let rule = format!(
+            "[[safety.rule]]\noperations = ['one_get_user_name']\nwhen = [{{ param = '{param}', equals = '7' }}]\nthen = 'deny'"
+        );
+        let place = Place::new().stdio("one", &[], "").lines(&rule);
+        let mut client = place.client();
+        let error = refused(&mut client, "one_get_user_name", json!({"user_id": "7"}));
+        assert_eq!(error["code"], "PERMISSION_DENIED", "{param} {error}");
+        assert_eq!(answered(&mut client, "one_get_user_name", json!({"user_id": "8"})), "user 8");
+    }
+}

@@ -1,6 +1,7 @@
 //! Other MCP servers behind the gateway: the server of `examples/upstream`, which does what servers do, well and badly.
 
 mod calls;
+mod consent;
 mod content;
 mod credentials;
 mod definitions;

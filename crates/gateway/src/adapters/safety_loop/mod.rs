@@ -17,10 +17,10 @@ use std::{
 };
 
 use aql::{
-    audit::{Event, Outcome},
+    audit::{Event, Hash, Outcome},
     autonomy::{Autonomy, Mode, Rules, Scorer, Settings, Words, define, fold, pattern},
     category::Category,
-    confirm::params_hash,
+    confirm::call_hash,
     error::Error,
     operation::Operation,
     policy::{Blocks, Executing, Rule, Then},
@@ -197,7 +197,7 @@ impl SafetyLoop {
     pub(crate) async fn refuses(
         &self,
         safety: &Arc<Safety>,
-        operation: &Operation,
+        (operation, definition): (&Operation, Option<&Hash>),
         params: &Map<String, Value>,
         session: &Session,
     ) -> Option<Error> {
@@ -208,7 +208,7 @@ impl SafetyLoop {
         let found = match name {
             define::EXECUTE_AGENT => self.refuses_start(safety, params, session).await,
             _ if RESERVED.contains(&name) || operation.is_dry_run(params) => return None,
-            _ => self.holds(operation, params, session).await,
+            _ => self.holds((operation, definition), params, session).await,
         };
         found.unwrap_or_else(|error| Some(refusal::undecided(name, error)))
     }
@@ -236,7 +236,7 @@ impl SafetyLoop {
     /// Whether another call of the session's agent waits for a person. The same one may be repeated, to learn the answer.
     async fn holds(
         &self,
-        operation: &Operation,
+        (operation, definition): (&Operation, Option<&Hash>),
         params: &Map<String, Value>,
         session: &Session,
     ) -> Result<Option<Error>, store::Error> {
@@ -248,7 +248,7 @@ impl SafetyLoop {
             let Some(first) = waiting.first() else { continue };
             let mut params = params.clone();
             params.remove(CONFIRMATION_TOKEN);
-            let hash = params_hash(&params);
+            let hash = call_hash(&params, definition);
             if !waiting.iter().any(|call| call.operation == name && call.params_hash == hash) {
                 return Ok(Some(refusal::held(name, &bound.agent, first)));
             }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use aql::{
     adopt::Wiring,
+    audit::Hash,
     error::{Code, Error},
     listed::ListedTool,
     response::{Data, Questions},
@@ -21,6 +22,7 @@ use super::{
 };
 use crate::{
     client::Client,
+    config::Definitions,
     dispatch::{Context, Handler, Outcome, Work},
     gate::Permitted,
 };
@@ -36,8 +38,10 @@ struct Prepared {
     wiring: Wiring,
     /// Properties that the upstream wants in headers too, each with the header's name.
     in_headers: Vec<(String, String)>,
-    /// What it is called by; nothing where every definition is taken as it comes.
+    /// What it is called by.
     accepted: Option<Accepted>,
+    /// Whether every definition is taken as it comes. A call that a person agreed to is made by the one that they saw.
+    follows: bool,
     /// Why it may not be called, where its definition has changed.
     held: Option<Error>,
 }
@@ -52,6 +56,7 @@ impl ToolCall {
     ) -> Self {
         let name = Value::from(tool.name.as_str()).to_string();
         let in_headers = in_headers(&tool.input_schema);
+        let follows = upstream.settings.definitions == Definitions::Follow;
         Self(Arc::new(Prepared {
             upstream,
             tool: tool.name.as_str().into(),
@@ -59,6 +64,7 @@ impl ToolCall {
             wiring,
             in_headers,
             accepted,
+            follows,
             held,
         }))
     }
@@ -68,7 +74,12 @@ impl Handler for ToolCall {
     fn call(&self, mut permitted: Permitted, context: Context) -> Work {
         let prepared = Arc::clone(&self.0);
         let params = permitted.take_params();
-        Box::pin(async move { prepared.call(params, context).await })
+        let confirmed = permitted.confirmed().is_some();
+        Box::pin(async move { prepared.call(params, confirmed, context).await })
+    }
+
+    fn definition(&self) -> Option<&Hash> {
+        self.0.accepted.as_ref().map(Accepted::pin)
     }
 }
 
@@ -86,7 +97,12 @@ fn in_headers(schema: &Map<String, Value>) -> Vec<(String, String)> {
 const ROUNDS_MAX: usize = 10;
 
 impl Prepared {
-    async fn call(self: Arc<Self>, params: Map<String, Value>, context: Context) -> Result<Outcome, Error> {
+    async fn call(
+        self: Arc<Self>,
+        params: Map<String, Value>,
+        confirmed: bool,
+        context: Context,
+    ) -> Result<Outcome, Error> {
         if let Some(held) = &self.held {
             return Err(held.clone());
         }
@@ -113,10 +129,11 @@ impl Prepared {
                     _ => None,
                 };
                 let (prepared, of) = (Arc::clone(&self), of());
-                let call = Box::pin(async move { prepared.rounds(&arguments, caller, theirs).await });
+                let call =
+                    Box::pin(async move { prepared.rounds(&arguments, confirmed, caller, theirs).await });
                 self.upstream.parked.follow(&session, of, call, questions).await?
             }
-            (_, None) => Turn::Result(self.rounds(&arguments, caller, None).await?),
+            (_, None) => Turn::Result(self.rounds(&arguments, confirmed, caller, None).await?),
         };
         match turn {
             Turn::Asked(questions) => Ok(asks(questions)),
@@ -129,9 +146,11 @@ impl Prepared {
     async fn rounds(
         &self,
         arguments: &str,
+        confirmed: bool,
         caller: Caller,
         mut answers: Option<(String, Map<String, Value>)>,
     ) -> Result<Raw, Error> {
+        let accepted = self.accepted.as_ref().filter(|_| confirmed || !self.follows);
         for _ in 0..ROUNDS_MAX {
             let mut params = Params::none()
                 .raw("name", &self.name)
@@ -144,10 +163,8 @@ impl Prepared {
                     params = params.value("requestState", state);
                 }
             }
-            let raw = self
-                .upstream
-                .request("tools/call", &params, &self.tool, caller.clone(), self.accepted.as_ref())
-                .await?;
+            let raw =
+                self.upstream.request("tools/call", &params, &self.tool, caller.clone(), accepted).await?;
             if !caller.client.answers_live() || !is_asking(&raw) {
                 return Ok(raw);
             }
@@ -217,6 +234,14 @@ fn asks(questions: Questions) -> Outcome {
 
 fn split<A, B>((one, other): (A, B)) -> (Option<A>, Option<B>) {
     (Some(one), Some(other))
+}
+
+/// Why a call is not made whose tool became another while a person was asked about it.
+pub(super) fn became_another(tool: &str) -> Error {
+    let reason = format!("the definition of tool '{tool}' has changed since the call was approved");
+    Error::new(Code::PermissionDenied, format!("Permission denied: {reason}"))
+        .with("reason", reason)
+        .hint("Look the operation up again. If you still want the call, repeat it, so that somebody is asked again.")
 }
 
 /// Why a tool may not be called whose definition has changed.

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
@@ -23,6 +23,7 @@ use super::{
 };
 use crate::{
     config::{Bearer, Secret},
+    outgoing,
     trace::OpenSpan,
 };
 
@@ -70,19 +71,8 @@ struct Session {
     id: Option<HeaderValue>,
 }
 
-/// A client that follows no redirect: it would take the token along.
 fn client() -> Result<reqwest::Client, Failure> {
-    static TLS: OnceLock<()> = OnceLock::new();
-    TLS.get_or_init(|| {
-        // Somebody else in the process may have chosen one already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    });
-    reqwest::Client::builder()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("aqueduct/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|error| Failure::Unreachable(format!("no HTTP client could be made: {error}")))
+    outgoing::client().map_err(|error| Failure::Unreachable(format!("no HTTP client could be made: {error}")))
 }
 
 impl HttpLink {

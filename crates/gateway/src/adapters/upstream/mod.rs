@@ -58,12 +58,7 @@ pub use self::{
     visit::{Visit, accept, pinned, visit},
 };
 use super::Operations;
-use crate::{
-    config::{self, Definitions},
-    dispatch::Surface,
-    pipeline::Gateway,
-    store::QuotaStore,
-};
+use crate::{config, dispatch::Surface, pipeline::Gateway, store::QuotaStore};
 
 /// All upstreams, and what is needed to publish their operations.
 pub struct Upstreams {
@@ -197,13 +192,8 @@ fn add(
             if settings.wrapped { held.hint(ACCEPT_WRAPPED) } else { held }
         });
         let Some(tool) = tools.iter().find(|tool| tool.name == operation.tool) else { continue };
-        let accepted = match settings.definitions {
-            Definitions::Pin => pinned
-                .iter()
-                .find(|pinned| pinned.name() == operation.tool)
-                .map(|pinned| Accepted::new(&pinned.definition)),
-            Definitions::Follow => None,
-        };
+        let accepted = pinned.iter().find(|pinned| pinned.name() == operation.tool);
+        let accepted = accepted.map(|pinned| Accepted::new(&pinned.definition));
         let call = ToolCall::new(Arc::clone(upstream), tool, operation.wiring, accepted, held);
         operation.definition.trust = Some(info.trust.level);
         operations.add(operation.definition, call);

@@ -100,6 +100,10 @@ impl Accepted {
         Self { pin: pin(definition), found_in: AtomicU64::new(0) }
     }
 
+    pub(super) fn pin(&self) -> &Pin {
+        &self.pin
+    }
+
     /// Whether the connection still offers it so.
     pub(super) async fn agrees(
         &self,

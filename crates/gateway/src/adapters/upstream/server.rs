@@ -23,7 +23,7 @@ use super::{
     wire::{self, METHOD_NOT_FOUND, Params, Raw},
 };
 use crate::{
-    config,
+    config::{self, Definitions},
     session::Session,
     trace::open::{About, End, Failed, Outbound},
 };
@@ -214,7 +214,10 @@ impl Upstream {
                     .map_err(|failure| self.covered(error::of_call(place, &failure)))?
             {
                 self.ask_for_a_look();
-                return Err(super::call::held(self.name(), about, &[]));
+                return Err(match self.settings.definitions {
+                    Definitions::Pin => super::call::held(self.name(), about, &[]),
+                    Definitions::Follow => super::call::became_another(about),
+                });
             }
             let asked = peer.request(method, params, self.settings.call_timeout, Some(caller.clone())).await;
             tries.failed(asked.as_ref().err());

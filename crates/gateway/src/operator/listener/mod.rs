@@ -31,7 +31,10 @@ use crate::{
     config::{Checked, Webhook},
     pipeline::Gateway,
     safety::{Safety, channels::Channels},
-    serve::http::{Credential, Guard},
+    serve::{
+        connections::{self, Bounds},
+        http::{Credential, Guard},
+    },
 };
 
 /// Nothing that is sent here is longer.
@@ -39,6 +42,10 @@ const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// How many wait for news at once; more are told to come back.
 const WAITING_MAX: usize = 32;
+
+/// Few: one person asks here, and whoever waits for news holds one of them.
+const BOUNDS: Bounds =
+    Bounds { connections: 2 * WAITING_MAX, head: Duration::from_secs(10), body: Duration::from_secs(10) };
 
 /// How often a port that is taken is tried again.
 const RETRY: Duration = Duration::from_secs(5);
@@ -170,13 +177,9 @@ async fn run(
     loop {
         if let Some(listener) = listener.take() {
             say(true);
-            let service = router(Arc::clone(&shared)).into_make_service_with_connect_info::<SocketAddr>();
+            let served = connections::serve(listener, router(Arc::clone(&shared)), BOUNDS, stop.clone());
             tokio::select! {
-                ended = axum::serve(listener, service) => {
-                    if let Err(error) = ended {
-                        tracing::warn!(%error, "the operator's listener ended");
-                    }
-                }
+                () = served => {}
                 () = stop.cancelled() => return,
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! What is not signed by the shared secret, was signed too long ago or cannot be read is ignored and logged.
 
-use std::{sync::Arc, sync::OnceLock, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -10,11 +10,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{Answer, Answers, Channel, offer::seconds_left, running::Running, secret};
-use crate::{config::Webhook, operator::signature, store::safety::Approval};
+use crate::{config::Webhook, operator::signature, outgoing, store::safety::Approval};
 
 const NAME: &str = "webhook";
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The longest answer that is read.
 const ANSWER_BYTES_MAX: usize = 16 * 1024;
@@ -88,7 +86,7 @@ impl Channel for WebhookChannel {
 async fn tell(webhook: &Webhook, offer: &Approval) -> Result<Option<bool>, String> {
     let key = secret::read(&webhook.secret).await?;
     let body = Bytes::from(json!({"type": "approval", "approval": offer}).to_string());
-    let client = client()?;
+    let client = outgoing::client().map_err(|_| "no HTTP client could be made".to_owned())?;
     let mut waits = RETRIES.iter();
     let mut response = loop {
         let timestamp = Timestamp::now().as_second().to_string();
@@ -128,19 +126,4 @@ async fn tell(webhook: &Webhook, offer: &Approval) -> Result<Option<bool>, Strin
     signature::verify(key.expose().as_bytes(), response.headers(), id, &said, Timestamp::now())
         .map_err(|why| format!("its answer is ignored: {why}"))?;
     Ok(Some(approve))
-}
-
-/// A client that follows no redirect: what waits is told to nobody else.
-fn client() -> Result<reqwest::Client, String> {
-    static TLS: OnceLock<()> = OnceLock::new();
-    TLS.get_or_init(|| {
-        // Somebody else in the process may have chosen one already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    });
-    reqwest::Client::builder()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("aqueduct/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|_| "no HTTP client could be made".to_owned())
 }

@@ -15,7 +15,6 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse, Response},
     routing::any,
-    serve::ListenerExt,
 };
 use http::{Method, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
@@ -33,6 +32,7 @@ use self::sessions::Sessions;
 use super::{
     FRAME_BYTES_MAX, call,
     client::Opening,
+    connections::{self, Bounds},
     frame::{self, Era, Frame, Opens},
     handler::Handler,
     reply,
@@ -58,6 +58,15 @@ pub struct Server {
     gateway: Arc<Gateway>,
     options: Options,
 }
+
+/// Many, since each client may keep several; and not so many that the files of a process run out.
+const BOUNDS: Bounds = Bounds {
+    connections: 512,
+    // Clients keep idle connections, and send into one that was just closed.
+    head: Duration::from_mins(2),
+    // A long message over a slow line takes its time.
+    body: Duration::from_mins(2),
+};
 
 /// What connections get to close in any case.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -102,20 +111,13 @@ impl Server {
         });
         let reaper = tokio::spawn(reap(Arc::clone(&front), options.session_idle));
         let app = Router::new().route("/mcp", any(entrance)).with_state(Arc::clone(&front));
-        let listener = listener.tap_io(|stream| {
-            // Without this every streamed answer waits for the client's delayed acknowledgement.
-            let _ = stream.set_nodelay(true);
-        });
-        let (stopping, mut stopped) = tokio::sync::watch::channel(false);
-        let server = axum::serve(listener, app).with_graceful_shutdown(async move {
-            let _ = stopped.wait_for(|stopped| *stopped).await;
-        });
-        let mut server = tokio::spawn(async move { server.await });
+        let stopping = CancellationToken::new();
+        let mut server = tokio::spawn(connections::serve(listener, app, BOUNDS, stopping.clone()));
         tokio::select! {
-            ended = &mut server => return ended.map_err(std::io::Error::other)?,
+            ended = &mut server => return ended.map_err(std::io::Error::other),
             () = stop() => {}
         }
-        let _ = stopping.send(true);
+        stopping.cancel();
         tasks.close();
         let deadline = tokio::time::Instant::now() + options.grace;
         tokio::select! {

@@ -99,6 +99,23 @@ impl SafetyStore {
         redeemed
     }
 
+    /// Whether a token could be spent on a call. It is not.
+    pub async fn check_token(
+        &self,
+        text: &str,
+        kind: TokenKind,
+        scope: Scope,
+        tolerance: SignedDuration,
+        now: Timestamp,
+    ) -> Result<Result<(), Refused>, Error> {
+        let hash = hash(text);
+        let look = move |connection: &Connection| {
+            let found = found(connection, &hash)?;
+            Ok(redeem(found.as_ref().map(|(token, ..)| token), kind, &scope, tolerance, storable(now)))
+        };
+        self.database.read(look).await
+    }
+
     /// Takes a token back by the name that the audit log has for it.
     pub async fn revoke_token(&self, id: &str, now: Timestamp) -> Result<bool, Error> {
         let id = id.to_owned();
@@ -119,14 +136,8 @@ impl SafetyStore {
     }
 }
 
-fn spend(
-    connection: &Connection,
-    hash: &Hash,
-    kind: TokenKind,
-    scope: &Scope,
-    tolerance: SignedDuration,
-    now: Timestamp,
-) -> Result<Result<(), Refused>, Error> {
+/// A token with its name in the audit log and the danger of what it is for.
+fn found(connection: &Connection, hash: &Hash) -> Result<Option<(Token, String, DangerLevel)>, Error> {
     let found = connection
         .prepare_cached(
             "SELECT kind, operation, params_hash, adapter, session_id, principal, expires_at, not_before, uses_left,
@@ -135,6 +146,18 @@ fn spend(
         )?
         .query_row([hash], |row| Ok((token(row)?, row.get::<_, String>(11)?, danger(row, 12)?)))
         .optional()?;
+    Ok(found)
+}
+
+fn spend(
+    connection: &Connection,
+    hash: &Hash,
+    kind: TokenKind,
+    scope: &Scope,
+    tolerance: SignedDuration,
+    now: Timestamp,
+) -> Result<Result<(), Refused>, Error> {
+    let found = found(connection, hash)?;
     let verdict = redeem(found.as_ref().map(|(token, ..)| token), kind, scope, tolerance, now);
     let id = found.as_ref().map(|(_, id, _)| id.as_str());
     let mut event = match &verdict {
