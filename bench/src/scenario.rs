@@ -13,6 +13,7 @@ use gateway::{
     progress::Progress,
     serve::bytes,
     session::{LOCAL, Session, Transport},
+    trace::{Event, Recorder, Settings, Sink, Span},
 };
 
 use crate::{Result, decide, query::InMemory, step, subject};
@@ -67,7 +68,26 @@ pub(crate) struct Caller {
 
 impl Caller {
     pub(crate) fn new() -> Result<Self> {
-        let gateway = subject::gateway()?;
+        Self::with(None)
+    }
+
+    /// The same with everything written down that happens, by a recorder whose rows nobody keeps.
+    pub(crate) fn recorded() -> Result<Self> {
+        let settings = Settings { server_id: "bench".to_owned(), ..Settings::default() };
+        let recorder = Recorder::start(settings, vec![Box::new(Nobody)], jiff::Timestamp::now)?;
+        Self::with(Some(recorder))
+    }
+
+    /// Waits until everything is written down, and says whether anything was left out.
+    fn settle(&self) -> Result<()> {
+        let Some(recorder) = self.gateway.recorder() else { return Ok(()) };
+        recorder.close();
+        let dropped = recorder.counts().dropped;
+        if dropped == 0 { Ok(()) } else { Err(format!("{dropped} entries found no room").into()) }
+    }
+
+    fn with(recorder: Option<Arc<Recorder>>) -> Result<Self> {
+        let gateway = subject::gateway(recorder)?;
         let endpoint = gateway.surface().registry().endpoint(TOOL).ok_or("there is no tool for READ")?;
         Ok(Self { gateway, session: Arc::new(Session::new(Transport::Stdio, LOCAL)), endpoint })
     }
@@ -86,6 +106,16 @@ impl Caller {
         let mut out = Vec::with_capacity(answer.size());
         answer.write(&mut out);
         Some(out)
+    }
+}
+
+/// Takes what was recorded, and lets go of it.
+struct Nobody;
+
+impl Sink for Nobody {
+    fn take(&mut self, spans: &[Span], events: &[Event]) -> std::result::Result<(), String> {
+        black_box((spans, events));
+        Ok(())
     }
 }
 
@@ -120,6 +150,9 @@ const DECIDE: &str = "decide";
 /// One reported step of an agent, with many patterns.
 const STEP: &str = "evaluate_step";
 
+/// The READ with a recorder, its own thread's work included.
+const RECORDED: &str = "recorded";
+
 /// Sends one scenario's frame `count` times and does nothing else after the start.
 pub(crate) fn repeat(name: &str, count: usize) -> Result<()> {
     if name == QUERY {
@@ -144,6 +177,13 @@ pub(crate) fn repeat(name: &str, count: usize) -> Result<()> {
         }
         return Ok(());
     }
+    if name == RECORDED {
+        let (caller, frame) = (Caller::recorded()?, READ.frame());
+        for _ in 0..count {
+            black_box(caller.frame(black_box(&frame)).ok_or("the call got no answer")?);
+        }
+        return caller.settle();
+    }
     let scenario = ALL.iter().find(|known| known.name == name).ok_or("no scenario has that name")?;
     let (caller, frame) = (Caller::new()?, scenario.frame());
     for _ in 0..count {
@@ -158,6 +198,7 @@ pub(crate) fn print_names() {
     println!("{QUERY}");
     println!("{DECIDE}");
     println!("{STEP}");
+    println!("{RECORDED}");
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use gateway::{
     dispatch::{Context, Outcome, Work},
     gate::Permitted,
     pipeline::Gateway,
+    trace::Recorder,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -140,7 +141,7 @@ fn nothing(_: Permitted, _: Context) -> Work {
 }
 
 /// A gateway that works at no particular time.
-pub(crate) fn gateway() -> Result<Arc<Gateway>> {
+pub(crate) fn gateway(recorder: Option<Arc<Recorder>>) -> Result<Arc<Gateway>> {
     let mut operations = Operations::new().typed(
         Operation::new(Read, READ, "Get the weather forecast of a city"),
         |asked: Asked, _| async move {
@@ -152,5 +153,6 @@ pub(crate) fn gateway() -> Result<Arc<Gateway>> {
         operations.add(definition, nothing);
     }
     let surface = operations.publish(Registry::builder("bench"))?;
-    Ok(Arc::new(Gateway::new(surface, || jiff::Timestamp::UNIX_EPOCH)))
+    let gateway = Gateway::new(surface, || jiff::Timestamp::UNIX_EPOCH);
+    Ok(Arc::new(gateway.with_recorder(recorder)))
 }
