@@ -111,7 +111,7 @@ fn operator_line(opened: &Opened) -> String {
         Opened::Here { address, key } => format!("http://{address}/ with the key in {}", key.display()),
         Opened::Elsewhere { address, key } => {
             format!(
-                "http://{address}/api/ by another process on this data, with the key in {}",
+                "http://{address}/ by another process on this data, with the key in {}",
                 key.display()
             )
         }

@@ -88,7 +88,7 @@ impl Desk {
     pub(crate) fn waiting(&self) -> Value {
         let deadline = std::time::Instant::now() + PATIENCE;
         loop {
-            let answer = self.get("/api/approvals?state=pending");
+            let answer = self.get("/api/v1/approvals?state=pending");
             assert_eq!(answer.status, 200, "{}", answer.body);
             if let Some(first) = answer.body["approvals"].as_array().and_then(|all| all.first()) {
                 return first.clone();
