@@ -170,14 +170,18 @@ fn inspect(config: &Checked, gateway: Option<&Arc<Gateway>>) -> Inspect {
     let mut servers = Configured::new(config);
     if let Some(gateway) = gateway.map(Arc::downgrade) {
         servers = servers.with_tools(move || {
-            let Some(surface) = gateway.upgrade().map(|gateway| gateway.surface()) else { return String::new() };
+            let Some(surface) = gateway.upgrade().map(|gateway| gateway.surface()) else {
+                return String::new();
+            };
             let tools = surface.registry().tools().iter().map(|tool| {
                 json!({"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema})
             });
             serde_json::Value::from_iter(tools).to_string()
         });
     }
-    Inspect { servers: Arc::new(servers), ..Inspect::new(store, server_id()) }
+    let mut inspect = Inspect::new(store, server_id());
+    inspect.servers = Arc::new(servers);
+    inspect
 }
 
 /// What we call ourselves in what is recorded.

@@ -42,11 +42,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let _log = report::log();
     let config = arguments.configuration.load()?;
     if arguments.open && !std::io::stdout().is_terminal() {
-        let help = "whatever reads the output would have the key; leave out '--open', or run it on a terminal";
+        let help =
+            "whatever reads the output would have the key; leave out '--open', or run it on a terminal";
         return Err(Failure::usage("the key is only printed on a terminal", help));
     }
     if let Some(address) = arguments.http.filter(|address| !address.ip().is_loopback()) {
-        let help = "the page is for this machine; reach it from another one through a tunnel, such as 'ssh -L'";
+        let help =
+            "the page is for this machine; reach it from another one through a tunnel, such as 'ssh -L'";
         return Err(Failure::usage(&format!("'{address}' can be reached by other machines"), help));
     }
     if !config.store.data.is_dir() {
@@ -85,7 +87,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 /// Where the page is. The key stands behind `#`, which browsers send to nobody.
 fn told(arguments: &Arguments, address: SocketAddr, key: &Path, data: &Path) -> Result<(), Failure> {
     if arguments.open {
-        let secret = Key::open(data).map_err(|error| Failure::trouble("there is no key", &error.to_string()))?;
+        let secret =
+            Key::open(data).map_err(|error| Failure::trouble("there is no key", &error.to_string()))?;
         report::print(&format!("Inspector  http://{address}/#key={}", secret.expose()));
     } else {
         report::print(&format!("Inspector  http://{address}/ with the key in {}", key.display()));

@@ -63,9 +63,9 @@ pub(super) async fn cancel_operation(
 ) -> Result<Response, Problem> {
     match inspect.cancel.operation(span_id(&span)?) {
         Cancelled::Done => Ok(ok(&OperationCancelled { cancelled: true })),
-        Cancelled::NotFound => {
-            Err(Problem::missing("no such operation runs in this process; GET /api/v1/operations?status=running lists them"))
-        }
+        Cancelled::NotFound => Err(Problem::missing(
+            "no such operation runs in this process; GET /api/v1/operations?status=running lists them",
+        )),
         Cancelled::TooLate => {
             let message = "it has ended already; nothing was cancelled";
             Err(Problem::new(StatusCode::CONFLICT, "TOO_LATE", message))

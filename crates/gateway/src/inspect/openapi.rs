@@ -30,7 +30,12 @@ fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-const fn get(path: &'static str, summary: &'static str, query: &'static [&'static str], answer: Answer) -> Endpoint {
+const fn get(
+    path: &'static str,
+    summary: &'static str,
+    query: &'static [&'static str],
+    answer: Answer,
+) -> Endpoint {
     Endpoint { method: "get", path, summary, query, answer }
 }
 
@@ -40,34 +45,103 @@ const fn post(path: &'static str, summary: &'static str, answer: Answer) -> Endp
 
 const ENDPOINTS: &[Endpoint] = &[
     get("/api/v1/health", "How the server and its store are", &[], Answer::Json(of::<health::Health>)),
-    get("/api/v1/sessions", "Sessions, the newest first", lists::SESSIONS, Answer::Json(of::<lists::Sessions>)),
+    get(
+        "/api/v1/sessions",
+        "Sessions, the newest first",
+        lists::SESSIONS,
+        Answer::Json(of::<lists::Sessions>),
+    ),
     get("/api/v1/sessions/{id}", "One session with its spans", &[], Answer::Json(of::<trees::Session>)),
-    post("/api/v1/sessions/{id}/cancel", "Cancel everything of a session that runs", Answer::Json(of::<act::SessionCancelled>)),
-    get("/api/v1/operations", "Requests that were served and where reports begin, the newest first", lists::OPERATIONS, Answer::Json(of::<lists::Operations>)),
-    post("/api/v1/operations/{span_id}/cancel", "Cancel one operation", Answer::Json(of::<act::OperationCancelled>)),
+    post(
+        "/api/v1/sessions/{id}/cancel",
+        "Cancel everything of a session that runs",
+        Answer::Json(of::<act::SessionCancelled>),
+    ),
+    get(
+        "/api/v1/operations",
+        "Requests that were served and where reports begin, the newest first",
+        lists::OPERATIONS,
+        Answer::Json(of::<lists::Operations>),
+    ),
+    post(
+        "/api/v1/operations/{span_id}/cancel",
+        "Cancel one operation",
+        Answer::Json(of::<act::OperationCancelled>),
+    ),
     get("/api/v1/traces/{trace_id}", "All spans of a trace", trees::TRACE, Answer::Json(of::<trees::Trace>)),
-    get("/api/v1/traces/{trace_id}/spans/{span_id}", "One span with everything that is known of it", &[], Answer::Json(of::<trees::Span>)),
+    get(
+        "/api/v1/traces/{trace_id}/spans/{span_id}",
+        "One span with everything that is known of it",
+        &[],
+        Answer::Json(of::<trees::Span>),
+    ),
     get("/api/v1/search", "Spans in which all words occur", lists::SEARCH, Answer::Json(of::<lists::Found>)),
-    get("/api/v1/servers", "Servers and how they did, of the last day unless said otherwise", servers::SINCE, Answer::Json(of::<servers::AllServers>)),
-    get("/api/v1/servers/{name}", "One server with its operations, latency and changed tools", servers::SINCE, Answer::Json(of::<servers::ServerAnswer>)),
+    get(
+        "/api/v1/servers",
+        "Servers and how they did, of the last day unless said otherwise",
+        servers::SINCE,
+        Answer::Json(of::<servers::AllServers>),
+    ),
+    get(
+        "/api/v1/servers/{name}",
+        "One server with its operations, latency and changed tools",
+        servers::SINCE,
+        Answer::Json(of::<servers::ServerAnswer>),
+    ),
     get("/api/v1/graph", "Who called whom", servers::SINCE, Answer::Json(of::<Graph>)),
-    get("/api/v1/tokens", "What tools and answers cost a model", servers::SINCE, Answer::Json(of::<servers::Tokens>)),
+    get(
+        "/api/v1/tokens",
+        "What tools and answers cost a model",
+        servers::SINCE,
+        Answer::Json(of::<servers::Tokens>),
+    ),
     get("/api/v1/events", "Live events; resumes by Last-Event-ID", live::EVENTS, Answer::Events),
     get("/api/v1/openapi.json", "This document", &[], Answer::Object("an OpenAPI 3.1 document")),
-    get("/api/v1/approvals", "Calls that wait for a person, or waited", &["state"], Answer::Object("{approvals: [...]}")),
-    get("/api/v1/approvals/wait", "What waits, as soon as it is not what was seen", &["seen"], Answer::Object("{seen, approvals: [...], challenges: [...]}")),
+    get(
+        "/api/v1/approvals",
+        "Calls that wait for a person, or waited",
+        &["state"],
+        Answer::Object("{approvals: [...]}"),
+    ),
+    get(
+        "/api/v1/approvals/wait",
+        "What waits, as soon as it is not what was seen",
+        &["seen"],
+        Answer::Object("{seen, approvals: [...], challenges: [...]}"),
+    ),
     get("/api/v1/approvals/{id}", "One approval", &[], Answer::Object("{approval: {...}}")),
     post("/api/v1/approvals/{id}/approve", "Let the call run, once", Answer::Object("{approval: {...}}")),
     post("/api/v1/approvals/{id}/deny", "Refuse the call", Answer::Object("{approval: {...}}")),
-    post("/api/v1/approvals/{id}/revoke", "Take back what was approved and not used yet", Answer::Object("{revoked: id}")),
-    post("/api/v1/approvals/{id}/token", "A token for another principal, in this one answer", Answer::Object("{approval: {...}, confirmation_token}")),
+    post(
+        "/api/v1/approvals/{id}/revoke",
+        "Take back what was approved and not used yet",
+        Answer::Object("{revoked: id}"),
+    ),
+    post(
+        "/api/v1/approvals/{id}/token",
+        "A token for another principal, in this one answer",
+        Answer::Object("{approval: {...}, confirmation_token}"),
+    ),
     get("/api/v1/blocks", "Agents that are blocked", &[], Answer::Object("{blocks: [...]}")),
-    post("/api/v1/blocks/{agent}/unblock", "End a block; the body has a reason", Answer::Object("{unblocked: {...}}")),
+    post(
+        "/api/v1/blocks/{agent}/unblock",
+        "End a block; the body has a reason",
+        Answer::Object("{unblocked: {...}}"),
+    ),
     get("/api/v1/challenges", "Challenges that wait for a code", &[], Answer::Object("{challenges: [...]}")),
-    post("/api/v1/challenges/{id}/reveal", "The code of a challenge, in this one answer", Answer::Object("{challenge: {...}, code}")),
+    post(
+        "/api/v1/challenges/{id}/reveal",
+        "The code of a challenge, in this one answer",
+        Answer::Object("{challenge: {...}, code}"),
+    ),
     get("/api/v1/audit", "The audit log", &["after", "limit"], Answer::Object("{entries: [...], last}")),
     get("/api/v1/audit/verify", "Whether the audit log is whole", &[], Answer::Object("what was found")),
-    get("/api/v1/policy/test", "What the rules make of a call", &["operation", "principal"], Answer::Object("the decision with every voice")),
+    get(
+        "/api/v1/policy/test",
+        "What the rules make of a call",
+        &["operation", "principal"],
+        Answer::Object("the decision with every voice"),
+    ),
 ];
 
 /// The document. It is the same for every server of this version.
@@ -98,15 +172,18 @@ fn document() -> Value {
     let schemas: Map<String, Value> = generator.take_definitions(true).into_iter().collect();
     let mut schemas = Value::Object(schemas);
     if let Some(schemas) = schemas.as_object_mut() {
-        schemas.insert("Error".to_owned(), json!({
-            "type": "object",
-            "required": ["error"],
-            "properties": {"error": {
+        schemas.insert(
+            "Error".to_owned(),
+            json!({
                 "type": "object",
-                "required": ["code", "message"],
-                "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
-            }},
-        }));
+                "required": ["error"],
+                "properties": {"error": {
+                    "type": "object",
+                    "required": ["code", "message"],
+                    "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
+                }},
+            }),
+        );
     }
     json!({
         "openapi": "3.1.0",
@@ -127,9 +204,8 @@ fn document() -> Value {
 
 fn describe(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Value {
     let in_path = endpoint.path.split(['{', '}']).skip(1).step_by(2);
-    let in_path = in_path.map(|name| {
-        json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}})
-    });
+    let in_path = in_path
+        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}));
     let in_query = endpoint.query.iter().map(|name| {
         let is_number = name.ends_with("_us") || matches!(*name, "limit" | "after" | "full");
         let kind = if is_number { "integer" } else { "string" };

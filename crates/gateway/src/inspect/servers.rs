@@ -108,7 +108,8 @@ pub(super) async fn server(
     let known = known(&inspect).await?;
     let info = known.iter().find(|info| info.name == name);
     if details.server.calls == 0 && info.is_none() {
-        let message = "no such server is configured, and none was called in that time; GET /api/v1/servers lists them";
+        let message =
+            "no such server is configured, and none was called in that time; GET /api/v1/servers lists them";
         return Err(Problem::missing(message));
     }
     let servers = Arc::clone(&inspect.servers);

@@ -82,7 +82,9 @@ impl Configured {
         Self { tools: Some(Box::new(tools)), ..self }
     }
 
-    fn kept(&self) -> impl Iterator<Item = (&config::Upstream, Option<crate::adapters::upstream::catalogue::Kept>)> {
+    fn kept(
+        &self,
+    ) -> impl Iterator<Item = (&config::Upstream, Option<crate::adapters::upstream::catalogue::Kept>)> {
         let load = |settings| self.catalogues.as_ref().and_then(|catalogues| catalogues.load(settings));
         self.upstreams.iter().map(move |settings| (settings, load(settings)))
     }
@@ -119,12 +121,12 @@ impl Servers for Configured {
         let servers = self.kept().filter_map(|(settings, kept)| {
             let tools: Vec<Value> =
                 kept?.tools.into_iter().filter(|tool| !tool.gone).map(|tool| tool.definition).collect();
-            let eager_tokens = tools.iter().map(|tool| counter.tokens(&tool.to_string())).sum::<Option<u64>>();
+            let eager_tokens =
+                tools.iter().map(|tool| counter.tokens(&tool.to_string())).sum::<Option<u64>>();
             Some(ServerCost { server: settings.name.clone(), eager_tokens, tools: count(tools.len()) })
         });
-        let ours = OwnCost {
-            tools_list_tokens: self.tools.as_ref().and_then(|tools| counter.tokens(&tools())),
-        };
+        let ours =
+            OwnCost { tools_list_tokens: self.tools.as_ref().and_then(|tools| counter.tokens(&tools())) };
         TokenCosts { servers: servers.collect(), ours }
     }
 }

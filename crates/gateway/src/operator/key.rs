@@ -184,9 +184,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         Key::open(dir.path()).unwrap();
         let path = dir.path().join(FILE);
-        for (mode, expected) in
-            [(0o640, Error::OthersMayRead(FILE)), (0o604, Error::OthersMayRead(FILE)), (0o620, Error::OthersMayRead(FILE))]
-        {
+        for (mode, expected) in [
+            (0o640, Error::OthersMayRead(FILE)),
+            (0o604, Error::OthersMayRead(FILE)),
+            (0o620, Error::OthersMayRead(FILE)),
+        ] {
             chmod(&path, mode);
             let error = Key::open(dir.path()).unwrap_err();
             assert_eq!(error, expected);

@@ -102,7 +102,8 @@ mod tests {
     #[test]
     fn times_and_durations_are_readable_whatever_they_are() {
         assert_eq!(time(1_794_830_400_123_456), "2026-11-16 12:00:00");
-        let shown: Vec<_> = [Some(7), Some(1500), Some(2_000_000), Some(600_000_000), None].map(duration).to_vec();
+        let shown: Vec<_> =
+            [Some(7), Some(1500), Some(2_000_000), Some(600_000_000), None].map(duration).to_vec();
         assert_eq!(shown, ["7 µs", "1.5 ms", "2.00 s", "10 min", "…"]);
         time(i64::MIN);
         time(i64::MAX);

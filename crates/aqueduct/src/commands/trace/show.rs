@@ -76,7 +76,11 @@ impl Show {
     }
 
     fn line(&self, depth: usize, row: &SpanRow) -> String {
-        let mut words = vec![format!("{}{}", indent(depth), short(&row.name)), row.status.to_owned(), duration(row.duration_us)];
+        let mut words = vec![
+            format!("{}{}", indent(depth), short(&row.name)),
+            row.status.to_owned(),
+            duration(row.duration_us),
+        ];
         if row.waited_us > 0 {
             words.push(format!("waited {}", duration(Some(row.waited_us))));
         }
@@ -97,7 +101,8 @@ fn details(depth: usize, span: &SpanFull) -> Vec<String> {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         format!("{indent}{} = {}", short(name), shown::line(&value, 400))
     });
-    let events = span.events.iter().map(|event| format!("{indent}* {} {}", time(event.at_us), short(&event.name)));
+    let events =
+        span.events.iter().map(|event| format!("{indent}* {} {}", time(event.at_us), short(&event.name)));
     attributes.chain(events).collect()
 }
 

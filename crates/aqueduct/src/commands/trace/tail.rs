@@ -58,7 +58,18 @@ impl Tail {
         }
         let given = |name: &str| data.get(name).filter(|value| !value.is_null());
         let mut words = vec![time(event.at.div_euclid(1000)), format!("{:<19}", short(&event.name))];
-        for name in ["direction", "method", "operation", "tool", "peer", "agent", "title", "status", "error_code", "message"] {
+        for name in [
+            "direction",
+            "method",
+            "operation",
+            "tool",
+            "peer",
+            "agent",
+            "title",
+            "status",
+            "error_code",
+            "message",
+        ] {
             if let Some(value) = given(name) {
                 let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 words.push(short(&value));

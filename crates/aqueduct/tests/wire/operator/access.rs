@@ -59,9 +59,15 @@ fn stdio_opens_no_listener_unless_told_and_says_neither_key_nor_place() {
 fn only_the_key_opens_and_every_answer_forbids_everything() {
     let directory = data();
     let desk = Desk::open(&Setup::new(directory.path()).config(&settings("")));
-    for path in
-        ["/api/v1/approvals", "/api/v1/audit", "/api/v1/blocks", "/api/v1/challenges", "/api/v1/audit/verify", "/", "/x"]
-    {
+    for path in [
+        "/api/v1/approvals",
+        "/api/v1/audit",
+        "/api/v1/blocks",
+        "/api/v1/challenges",
+        "/api/v1/audit/verify",
+        "/",
+        "/x",
+    ] {
         let without = desk.send("GET", path, &[], b"");
         assert_eq!(without.status, 401, "{path}");
         assert_eq!(without.body["error"]["code"], "UNAUTHORIZED");

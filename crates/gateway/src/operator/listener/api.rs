@@ -190,7 +190,9 @@ pub(super) async fn proof(State(shared): State<Arc<Shared>>, RawQuery(query): Ra
 }
 
 pub(super) async fn nothing() -> Problem {
-    Problem::missing("there is nothing here; the API begins with /api/v1, and GET /api/v1/openapi.json describes it")
+    Problem::missing(
+        "there is nothing here; the API begins with /api/v1, and GET /api/v1/openapi.json describes it",
+    )
 }
 
 pub(super) async fn wrong_method() -> Response {

@@ -101,7 +101,8 @@ impl Listener {
         gateway: &Arc<Gateway>,
         inspect: Arc<Inspect>,
     ) -> Self {
-        Self::open_with(config, wanted, safety.store(), safety.channels().cloned(), Some(gateway), inspect).await
+        Self::open_with(config, wanted, safety.store(), safety.channels().cloned(), Some(gateway), inspect)
+            .await
     }
 
     /// The listener alone, over data that other processes write.

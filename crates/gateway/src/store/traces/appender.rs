@@ -142,7 +142,8 @@ impl Appender {
     pub fn index_some(&mut self, max_rows: u32) -> Result<u32, Error> {
         while let Some(day) = self.lagging.last().copied() {
             let known = self.path(day).exists();
-            let indexed = if known { self.file(day).and_then(|file| index::advance(file, max_rows)) } else { Ok(0) };
+            let indexed =
+                if known { self.file(day).and_then(|file| index::advance(file, max_rows)) } else { Ok(0) };
             match indexed {
                 Ok(0) => {}
                 Ok(rows) => return Ok(rows),
@@ -284,7 +285,9 @@ fn write(connection: &mut Connection, spans: &[&Span]) -> Result<Appended, Error
                 None => *indexed.insert(index::progress(&transaction)?),
             };
             if known.row <= indexed {
-                transaction.prepare_cached("INSERT OR IGNORE INTO stale VALUES (?1)")?.execute([known.row])?;
+                transaction
+                    .prepare_cached("INSERT OR IGNORE INTO stale VALUES (?1)")?
+                    .execute([known.row])?;
             }
             changes.add(session, span, Some(status_of(known.status)));
             done.updated += 1;

@@ -58,7 +58,8 @@ mod tests {
         assert_eq!(day.file(), "2026-11-16.db");
         assert_eq!(Day::of_file("2026-11-16.db"), Some(day));
         assert_eq!(Day::of(-1).file(), "1969-12-31.db");
-        for other in ["events.db", "2026-11-16.db-wal", "20261116.db", "2026-13-01.db", "x2026-11-16.db", ""] {
+        for other in ["events.db", "2026-11-16.db-wal", "20261116.db", "2026-13-01.db", "x2026-11-16.db", ""]
+        {
             assert_eq!(Day::of_file(other), None, "{other}");
         }
     }

@@ -78,7 +78,15 @@ impl TraceStore {
         let read = move |days: &Days<'_>| {
             let (mut asked, mut served) = (Vec::new(), Vec::new());
             days.each(|_, connection| {
-                sides(connection, "spans_calls", "peer IS NOT NULL", "peer", Kind::Client, since, &mut asked)?;
+                sides(
+                    connection,
+                    "spans_calls",
+                    "peer IS NOT NULL",
+                    "peer",
+                    Kind::Client,
+                    since,
+                    &mut asked,
+                )?;
                 sides(connection, "spans_roots", "root", "client", Kind::Server, since, &mut served)
             })?;
             let truncated = asked.len() >= REQUESTS_MAX || served.len() >= REQUESTS_MAX;

@@ -9,7 +9,10 @@ use super::{
     TraceStore,
     day::Day,
     readers::Days,
-    rows::{SESSION_COLUMNS, SPAN_COLUMNS, SPAN_COLUMNS_COUNT, SessionPart, SessionRow, SpanRow, session_part, span_row},
+    rows::{
+        SESSION_COLUMNS, SPAN_COLUMNS, SPAN_COLUMNS_COUNT, SessionPart, SessionRow, SpanRow, session_part,
+        span_row,
+    },
     schema::{engine_code, status_code},
 };
 use crate::trace::{Engine, Nanos, Status};
@@ -141,7 +144,8 @@ impl SessionFilter {
             "EXISTS (SELECT 1 FROM spans s WHERE s.session = sessions.id AND s.peer = ?)",
             self.server.clone(),
         );
-        let text = self.text.as_ref().filter(|text| !text.trim().is_empty()).map(|text| text.trim().to_lowercase());
+        let text =
+            self.text.as_ref().filter(|text| !text.trim().is_empty()).map(|text| text.trim().to_lowercase());
         conditions.add(
             "(instr(lower(title), ?) OR instr(lower(session), ?) OR instr(lower(coalesce(agent, '')), ?) OR instr(lower(coalesce(tags, '')), ?))",
             text,
@@ -259,13 +263,10 @@ fn joined(days: &Days<'_>, found: Vec<(Cursor, SessionPart)>) -> Result<Vec<Sess
         found.into_iter().map(|(cursor, part)| (cursor.day(), Some(part))).collect();
     days.each(|day, connection| {
         for (own, slot) in sessions.iter_mut().filter(|(own, _)| *own != day) {
-            let Some(part) = slot.take() else { continue };
-            let Some(other) = one(connection, part.session())? else {
-                *slot = Some(part);
-                continue;
-            };
+            let Some(part) = slot.as_ref() else { continue };
+            let Some(other) = one(connection, part.session())? else { continue };
             let began_there = (other.started, day) < (part.started, *own);
-            *slot = if began_there { None } else { Some(part.join(other)) };
+            *slot = slot.take().filter(|_| !began_there).map(|part| part.join(other));
         }
         Ok(())
     })?;

@@ -126,7 +126,8 @@ impl TraceStore {
     pub fn open(data: &Path, options: Options) -> Self {
         let dir = data.join(DIRECTORY);
         let readers = Arc::new(Readers::new(dir.clone()));
-        let shared = Shared { dir, options, readers, news: tokio::sync::Notify::new(), watch: Watch::default() };
+        let shared =
+            Shared { dir, options, readers, news: tokio::sync::Notify::new(), watch: Watch::default() };
         Self { shared: Arc::new(shared) }
     }
 

@@ -9,6 +9,8 @@ use crate::trace::Nanos;
 const LEFT: (u64, u64) = (9, 10);
 /// Spans that are removed together, where one day is more than may be kept.
 const SPANS_TOGETHER: i64 = 5000;
+/// What may be used meanwhile beyond what a file may take.
+const RESERVE_PAGES: i64 = 4096;
 /// Such steps in one go; the rest waits for the next one.
 const STEPS_MAX: u32 = 40;
 
@@ -28,7 +30,8 @@ impl Appender {
             self.remove(&mut days, &mut done)?;
         }
         let total = |days: &[Day]| -> u64 {
-            days.iter().map(|day| files::bytes(dir, &day.file())).sum::<u64>() + files::bytes(dir, EVENTS_FILE)
+            days.iter().map(|day| files::bytes(dir, &day.file())).sum::<u64>()
+                + files::bytes(dir, EVENTS_FILE)
         };
         if total(&days) <= options.max_bytes {
             return Ok(done);
@@ -38,17 +41,18 @@ impl Appender {
             self.remove(&mut days, &mut done)?;
         }
         if let (&[day], true) = (days.as_slice(), total(&days) > wanted) {
-            for _ in 0..STEPS_MAX {
-                let file = self.file(day)?;
-                if used(file)? <= wanted {
-                    break;
+            let file = self.file(day)?;
+            done.spans = with_reserve(file, |file| {
+                let mut spans = 0;
+                for _ in 0..STEPS_MAX {
+                    let removed = if used(file)? > wanted { remove_oldest(file)? } else { 0 };
+                    spans += removed;
+                    if removed == 0 {
+                        break;
+                    }
                 }
-                let removed = remove_oldest(file)?;
-                done.spans += removed;
-                if removed == 0 {
-                    break;
-                }
-            }
+                Ok(spans)
+            })?;
         }
         Ok(done)
     }
@@ -63,6 +67,21 @@ impl Appender {
     }
 }
 
+/// Removing takes some room itself, which a full file has not.
+fn with_reserve<T>(
+    file: &mut Connection,
+    work: impl FnOnce(&mut Connection) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let pages = |file: &Connection, pages: i64| -> Result<i64, Error> {
+        Ok(file.pragma_update_and_check(None, "max_page_count", pages, |row| row.get(0))?)
+    };
+    let most: i64 = file.pragma_query_value(None, "max_page_count", |row| row.get(0))?;
+    pages(file, most.saturating_add(RESERVE_PAGES))?;
+    let done = work(file);
+    pages(file, most)?;
+    done
+}
+
 /// What is in use of a file. What was freed within it is used again before it grows.
 fn used(connection: &Connection) -> Result<u64, Error> {
     let number = |name| -> Result<u64, Error> {
@@ -75,10 +94,11 @@ fn used(connection: &Connection) -> Result<u64, Error> {
 /// Removes the spans that came first, and the sessions that have none left.
 fn remove_oldest(connection: &mut Connection) -> Result<u64, Error> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let (first, newest): (Option<i64>, Option<i64>) =
-        transaction.query_row("SELECT (SELECT min(id) FROM spans), (SELECT max(id) FROM spans)", [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })?;
+    let (first, newest): (Option<i64>, Option<i64>) = transaction.query_row(
+        "SELECT (SELECT min(id) FROM spans), (SELECT max(id) FROM spans)",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
     let (Some(first), Some(newest)) = (first, newest) else { return Ok(0) };
     // The newest one stays, or SQLite would give out its number again.
     let last = first.saturating_add(SPANS_TOGETHER).min(newest);

@@ -147,9 +147,12 @@ impl TraceStore {
                 operations.entry(call.operation.clone()).or_default().add_call(&call);
                 points.entry(call.started.div_euclid(width)).or_default().add_call(&call);
             })?;
-            let mut operations: Vec<_> = operations.into_iter().map(|(name, tally)| operation(name, tally)).collect();
-            operations.sort_unstable_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.operation.cmp(&b.operation)));
-            let mut latency: Vec<_> = points.into_iter().map(|(place, tally)| point(place * width, tally)).collect();
+            let mut operations: Vec<_> =
+                operations.into_iter().map(|(name, tally)| operation(name, tally)).collect();
+            operations
+                .sort_unstable_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.operation.cmp(&b.operation)));
+            let mut latency: Vec<_> =
+                points.into_iter().map(|(place, tally)| point(place * width, tally)).collect();
             latency.sort_unstable_by_key(|point| point.at_us);
             Ok(ServerDetails { server: server.server(name), operations, latency })
         };

@@ -79,8 +79,11 @@ impl TraceStore {
                     break;
                 }
                 days.with(day, |connection| {
-                    let (more, join) =
-                        if full { (format!(", {DETAILS}"), "JOIN details d ON d.id = s.id") } else { (String::new(), "") };
+                    let (more, join) = if full {
+                        (format!(", {DETAILS}"), "JOIN details d ON d.id = s.id")
+                    } else {
+                        (String::new(), "")
+                    };
                     let statement = format!(
                         "SELECT {SPAN_COLUMNS}{more} FROM spans s JOIN sessions t ON t.id = s.session {join}
                          WHERE s.trace = ?1 ORDER BY s.started, s.id"
@@ -149,7 +152,8 @@ impl TraceStore {
                     _ => 0,
                 };
                 let wanted = i64::from(limit);
-                let last = days.with(day, |connection| exported(connection, from, since, until, wanted, &mut spans))?;
+                let last = days
+                    .with(day, |connection| exported(connection, from, since, until, wanted, &mut spans))?;
                 if let Some(Some(row)) = last {
                     return Ok((spans, Some(ExportCursor { day: day.0, row })));
                 }

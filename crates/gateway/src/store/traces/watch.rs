@@ -7,12 +7,7 @@ use std::{
 
 use tokio::sync::watch;
 
-use super::{
-    super::Error,
-    Shared, TraceStore,
-    readers::Readers,
-    rows::EventRow,
-};
+use super::{super::Error, Shared, TraceStore, readers::Readers, rows::EventRow};
 use crate::trace::{SpanId, TraceId};
 
 /// How often it is looked whether another process wrote something, while anybody waits.

@@ -28,7 +28,6 @@ async fn a_file_that_is_damaged_or_anothers_is_left_alone_and_the_other_days_are
         let yesterday = Span { started: NOW - DAY, ..span(2) };
         assert_eq!(appender.append(&batch([span(1), yesterday]), NOW), Err(Error::Damaged));
         assert_eq!(session_ids(&store).await, ["r-2"], "the other day is written and read");
-        assert!(appender.index_some(10).is_err() || appender.index_some(10).is_ok());
         while appender.index_some(10).unwrap_or(1) > 0 {}
         assert_eq!(store.search("search", SearchFilter::default(), ALL).await.unwrap().0.len(), 1);
         assert_eq!(store.stats().await.unwrap().unreadable, 1);
@@ -38,9 +37,8 @@ async fn a_file_that_is_damaged_or_anothers_is_left_alone_and_the_other_days_are
 
 #[tokio::test]
 async fn a_newer_file_or_one_of_another_kind_is_refused() {
-    let newer = "PRAGMA application_id = 1101100146; PRAGMA user_version = 99; CREATE TABLE spans (x);";
-    assert_eq!(i32::from_be_bytes(*b"AqTr"), 1_101_092_978);
-    let newer = newer.replace("1101100146", "1101092978");
+    let ours = i32::from_be_bytes(*b"AqTr");
+    let newer = format!("PRAGMA application_id = {ours}; PRAGMA user_version = 99; CREATE TABLE spans (x);");
     for (text, expected) in [
         (newer.as_str(), Error::Newer { found: 99, supported: 1 }),
         ("PRAGMA application_id = 7; CREATE TABLE spans (x);", Error::Damaged),
@@ -106,9 +104,11 @@ async fn a_day_that_is_more_than_may_be_kept_loses_its_oldest_spans() {
             one
         });
         appender.append(&batch(spans), NOW).unwrap();
-        while appender.index_some(1000).unwrap() > 0 {}
+        // Without room there is no index; the next batch makes some.
+        while appender.index_some(1000).unwrap_or(0) > 0 {}
         appender.retain(NOW).unwrap();
     }
+    while appender.index_some(1000).unwrap() > 0 {}
     let stats = store.stats().await.unwrap();
     assert!(stats.bytes < 40 * 1024 * 1024, "{stats:?}");
     assert!(stats.spans < 20_000 && stats.spans > 500, "{stats:?}");
@@ -202,7 +202,8 @@ async fn what_was_written_before_a_kill_is_there_and_half_a_batch_is_not() {
     fs::create_dir(copy.path().join("traces")).unwrap();
     {
         let file = appender.file(Day::of(NOW)).unwrap();
-        file.execute_batch("BEGIN IMMEDIATE; DELETE FROM spans WHERE id > 50; DELETE FROM sessions;").unwrap();
+        file.execute_batch("BEGIN IMMEDIATE; DELETE FROM spans WHERE id > 50; DELETE FROM sessions;")
+            .unwrap();
         file.cache_flush().unwrap();
     }
     for entry in fs::read_dir(dir.path().join("traces")).unwrap() {

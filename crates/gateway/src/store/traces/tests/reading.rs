@@ -60,7 +60,8 @@ async fn pages_joined_are_the_whole_list() {
         let (mut sessions, mut operations) = (Vec::new(), Vec::new());
         let mut after = None;
         loop {
-            let (page, cursor) = store.sessions(SessionFilter::default(), Page { limit, after }).await.unwrap();
+            let (page, cursor) =
+                store.sessions(SessionFilter::default(), Page { limit, after }).await.unwrap();
             assert!(page.len() as u32 == limit || cursor.is_none());
             sessions.extend(page.into_iter().map(|row| row.session_id));
             after = cursor.map(|cursor| cursor.to_string().parse().unwrap());
@@ -69,7 +70,8 @@ async fn pages_joined_are_the_whole_list() {
             }
         }
         loop {
-            let (page, cursor) = store.operations(OperationFilter::default(), Page { limit, after }).await.unwrap();
+            let (page, cursor) =
+                store.operations(OperationFilter::default(), Page { limit, after }).await.unwrap();
             operations.extend(page.into_iter().map(|row| row.session_id));
             after = cursor;
             if after.is_none() {
@@ -188,7 +190,8 @@ async fn searching_goes_on_over_pages_and_days_and_takes_any_text() {
     while appender.index_some(7).unwrap() > 0 {}
     let (mut found, mut after) = (Vec::new(), None);
     loop {
-        let (rows, cursor) = store.search("search", SearchFilter::default(), Page { limit: 4, after }).await.unwrap();
+        let (rows, cursor) =
+            store.search("search", SearchFilter::default(), Page { limit: 4, after }).await.unwrap();
         found.extend(rows.into_iter().map(|row| row.session_id));
         after = cursor;
         if after.is_none() {
@@ -199,7 +202,18 @@ async fn searching_goes_on_over_pages_and_days_and_takes_any_text() {
     found.sort();
     found.dedup();
     assert_eq!(found.len(), 30);
-    for odd in ["", " ", "\"", "* OR *", "NEAR(a b)", "text:search", "a\u{0}b", "हिन्दी", "'; DROP TABLE spans", &"x ".repeat(500)] {
+    for odd in [
+        "",
+        " ",
+        "\"",
+        "* OR *",
+        "NEAR(a b)",
+        "text:search",
+        "a\u{0}b",
+        "हिन्दी",
+        "'; DROP TABLE spans",
+        &"x ".repeat(500),
+    ] {
         store.search(odd, SearchFilter::default(), ALL).await.unwrap();
     }
     assert_eq!(store.search("name:\"search\" OR x", SearchFilter::default(), ALL).await.unwrap().0.len(), 0);
@@ -232,7 +246,8 @@ async fn servers_are_summed_with_percentiles_and_errors() {
     assert_eq!(percentiles, (Some(50_000), Some(95_000), Some(99_000)));
     assert!(store.servers(NOW + 501 * SECOND).await.unwrap().is_empty());
     let details = store.server("srv-b", NOW - DAY, NOW).await.unwrap();
-    let operations: Vec<_> = details.operations.iter().map(|row| (row.operation.as_str(), row.calls, row.errors)).collect();
+    let operations: Vec<_> =
+        details.operations.iter().map(|row| (row.operation.as_str(), row.calls, row.errors)).collect();
     assert_eq!(operations, [("look", 51, 3), ("write", 49, 0)]);
     assert_eq!(details.latency.iter().map(|point| point.calls).sum::<u64>(), 100);
     assert_eq!(store.server("nobody", 0, NOW).await.unwrap().server.calls, 0);
