@@ -47,6 +47,8 @@ enum Command {
     Classify(commands::classify::Arguments),
     Doctor(commands::doctor::Arguments),
     Operator(commands::operator::Arguments),
+    Trace(commands::trace::Arguments),
+    Inspector(commands::inspector::Arguments),
     #[cfg(feature = "tokens")]
     Tokens(commands::tokens::Arguments),
     /// Print a completion script for a shell
@@ -161,6 +163,8 @@ fn main() -> ExitCode {
         Command::Classify(arguments) => commands::classify::run(&arguments),
         Command::Doctor(arguments) => commands::doctor::run(&arguments),
         Command::Operator(arguments) => commands::operator::run(&arguments),
+        Command::Trace(arguments) => commands::trace::run(&arguments),
+        Command::Inspector(arguments) => commands::inspector::run(&arguments),
         #[cfg(feature = "tokens")]
         Command::Tokens(arguments) => commands::tokens::run(&arguments),
         Command::Completions(arguments) => commands::completions::run::<Cli>(&arguments),

@@ -12,6 +12,8 @@ use aql::{
     registry::{Builder, Concurrency, Problem, Problems, Registry},
 };
 
+use serde_json::json;
+
 #[cfg(feature = "tokens")]
 use crate::{
     adapters::upstream::{self, catalogue::Catalogues},
@@ -26,12 +28,13 @@ use crate::{
     config::{self, Checked, Environment, Link, SecretSource},
     executions::Executions,
     guard::{self, Places},
+    inspect::{Configured, Inspect},
     limits::Limits,
     operator::{Listener, desk::Desk},
     pipeline::Gateway,
     safety::{Safety, channels::Channels},
     serve::http::{Credential, Guard, Options},
-    store::{self, EntityStore, ExecutionStore, QuotaStore, SafetyStore},
+    store::{self, EntityStore, ExecutionStore, QuotaStore, SafetyStore, TraceStore, traces},
 };
 
 /// What the server calls itself to agents.
@@ -56,6 +59,7 @@ pub struct App {
     safety: Arc<Safety>,
     upstreams: Arc<Upstreams>,
     limits: Option<Arc<Limits>>,
+    inspect: Arc<Inspect>,
 }
 
 /// The operations as configured and as far as they are known, without opening any data or starting any server.
@@ -156,7 +160,55 @@ pub fn open(config: &Checked) -> Result<App, Error> {
     let gateway = Arc::new(if upstreams.are_known() { gateway } else { gateway.unsettled() });
     upstreams.tend(&gateway);
     safety.tend();
-    Ok(App { gateway, stores, safety, upstreams, limits })
+    let inspect = Arc::new(inspect(config, Some(&gateway)));
+    Ok(App { gateway, stores, safety, upstreams, limits, inspect })
+}
+
+/// What the Inspector's API is answered with.
+fn inspect(config: &Checked, gateway: Option<&Arc<Gateway>>) -> Inspect {
+    let store = TraceStore::open(&config.store.data, traces::Options::default());
+    let mut servers = Configured::new(config);
+    if let Some(gateway) = gateway.map(Arc::downgrade) {
+        servers = servers.with_tools(move || {
+            let Some(surface) = gateway.upgrade().map(|gateway| gateway.surface()) else {
+                return String::new();
+            };
+            let tools = surface.registry().tools().iter().map(|tool| {
+                json!({"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema})
+            });
+            serde_json::Value::from_iter(tools).to_string()
+        });
+    }
+    let mut inspect = Inspect::new(store, server_id());
+    inspect.servers = Arc::new(servers);
+    inspect
+}
+
+/// What we call ourselves in what is recorded.
+fn server_id() -> String {
+    let given = std::env::var("MCP_SERVER_ID").ok().filter(|id| !id.is_empty());
+    given.unwrap_or_else(|| ADAPTER.to_owned())
+}
+
+/// The operator's listener without a gateway: what other processes wrote to the data directory, and what waits there.
+pub struct Watched {
+    pub listener: Listener,
+    store: SafetyStore,
+}
+
+/// Opens it, over a data directory that other processes may use.
+pub async fn watch(config: &Checked, address: SocketAddr) -> Result<Watched, Error> {
+    let options = store::Options { max_database_bytes: config.store.max_database_bytes };
+    let store = SafetyStore::open(&config.store.data, options)?;
+    let listener = Listener::over_data(config, address, &store, Arc::new(inspect(config, None))).await;
+    Ok(Watched { listener, store })
+}
+
+impl Watched {
+    pub async fn close(self) {
+        self.listener.close().await;
+        self.store.close().await;
+    }
 }
 
 /// What is counted. The file is there where something is counted, or where a server may ask to be left alone.
@@ -236,7 +288,13 @@ impl App {
     /// Opens the operator's own listener. On standard input and output only where the configuration names an address.
     pub async fn operator(&self, config: &Checked, on_stdio: bool) -> Listener {
         let wanted = config.operator.http.filter(|_| !on_stdio || config.operator.http_is_written);
-        Listener::open(config, wanted, &self.safety, &self.gateway).await
+        Listener::open(config, wanted, &self.safety, &self.gateway, Arc::clone(&self.inspect)).await
+    }
+
+    /// What the Inspector is asked for.
+    #[must_use]
+    pub fn inspect(&self) -> &Arc<Inspect> {
+        &self.inspect
     }
 
     /// Waits until everything that was acknowledged or asked for is on disk.

@@ -17,7 +17,7 @@ use crate::{
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// An adapter file to check instead
-    #[arg(value_name = "FILE.md", conflicts_with_all = ["reference", "schema"])]
+    #[arg(value_name = "FILE.md", conflicts_with_all = ["reference", "schema", "openapi"])]
     adapter: Option<std::path::PathBuf>,
     #[command(flatten)]
     configuration: Configuration,
@@ -30,11 +30,18 @@ pub(crate) struct Arguments {
     /// Print the JSON Schema of the configuration file instead
     #[arg(long, conflicts_with = "json")]
     schema: bool,
+    /// Print the OpenAPI 3.1 document of the operator's API instead
+    #[arg(long, conflicts_with_all = ["json", "reference", "schema"])]
+    openapi: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if let Some(file) = &arguments.adapter {
         return super::adapt::check(file, arguments.json);
+    }
+    if arguments.openapi {
+        report::print(&serde_json::to_string_pretty(gateway::inspect::openapi()).unwrap_or_default());
+        return Ok(ExitCode::SUCCESS);
     }
     if arguments.reference || arguments.schema {
         let schema = || serde_json::to_string_pretty(&gateway::config::schema()).unwrap_or_default();

@@ -9,12 +9,14 @@ pub(crate) mod describe;
 pub(crate) mod discover;
 pub(crate) mod doctor;
 pub(crate) mod init;
+pub(crate) mod inspector;
 pub(crate) mod operator;
 pub(crate) mod ops;
 mod saved;
 pub(crate) mod serve;
 #[cfg(feature = "tokens")]
 pub(crate) mod tokens;
+pub(crate) mod trace;
 pub(crate) mod trust;
 pub(crate) mod wrap;
 

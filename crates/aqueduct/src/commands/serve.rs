@@ -110,10 +110,7 @@ fn operator_line(opened: &Opened) -> String {
         Opened::Off => "off; 'aqueduct operator' shows what waits".to_owned(),
         Opened::Here { address, key } => format!("http://{address}/ with the key in {}", key.display()),
         Opened::Elsewhere { address, key } => {
-            format!(
-                "http://{address}/api/ by another process on this data, with the key in {}",
-                key.display()
-            )
+            format!("http://{address}/ by another process on this data, with the key in {}", key.display())
         }
         Opened::Taken { address } => format!(
             "not served: {address} is taken by another program; choose another as '[operator] http', or use 'aqueduct operator'"

@@ -27,6 +27,7 @@ mod harness;
 mod hostile;
 mod http;
 mod init;
+mod inspector;
 mod introspection;
 mod modes;
 mod operator;

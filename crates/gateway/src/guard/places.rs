@@ -15,8 +15,9 @@ const LINKS_FOLLOWED: usize = 16;
 const TELLING_PARTS: usize = 3;
 
 /// What our directory holds that no other does, so that it tells itself below a directory of the same name.
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     crate::operator::key::FILE,
+    crate::operator::key::VIEWER_FILE,
     "cursor.key",
     "verification.key",
     "safety.db",

@@ -168,7 +168,11 @@ impl Database {
 }
 
 /// SQLite's own waiting does not cover every step of turning a fresh file into one with a write-ahead log.
-fn connect_patiently(path: &Path, schema: &Schema, busy_wait: Duration) -> Result<Connection, Error> {
+pub(super) fn connect_patiently(
+    path: &Path,
+    schema: &Schema,
+    busy_wait: Duration,
+) -> Result<Connection, Error> {
     let deadline = Instant::now() + busy_wait;
     loop {
         match connect(path, schema, busy_wait) {

@@ -25,6 +25,7 @@ pub mod quotas;
 mod readers;
 pub mod safety;
 mod secret;
+pub mod traces;
 mod watched;
 mod writer;
 
@@ -37,3 +38,4 @@ pub use quotas::QuotaStore;
 pub use safety::SafetyStore;
 pub(crate) use secret::keep_first;
 pub use secret::secret;
+pub use traces::TraceStore;

@@ -20,8 +20,8 @@ fn the_key_is_its_owners_alone_and_printed_nowhere() {
     let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&file), mode(&data_of(directory.path()))), (0o600, 0o700));
     assert!(desk.server.welcome.contains(&file.display().to_string()), "{}", desk.server.welcome);
-    assert_eq!(desk.get("/api/approvals").status, 200);
-    assert_eq!(desk.send("GET", "/api/approvals", &[("authorization", "Bearer wrong")], b"").status, 401);
+    assert_eq!(desk.get("/api/v1/approvals").status, 200);
+    assert_eq!(desk.send("GET", "/api/v1/approvals", &[("authorization", "Bearer wrong")], b"").status, 401);
     assert!(!desk.server.welcome.contains(&desk.key));
     assert!(!desk.server.process.lock().unwrap().stderr.lock().unwrap().contains(&desk.key));
 }
@@ -45,7 +45,7 @@ fn stdio_opens_no_listener_unless_told_and_says_neither_key_nor_place() {
     }
     let key = key_of(directory.path());
     let bearer = format!("Bearer {key}");
-    let answer = send(&free.to_string(), "GET", "/api/approvals", &[("authorization", &bearer)], b"");
+    let answer = send(&free.to_string(), "GET", "/api/v1/approvals", &[("authorization", &bearer)], b"");
     assert_eq!(answer.status, 200, "{}", answer.body);
     let made = client.new_item("two");
     let read = client.read("get_entity", json!({"entity_id": made})).to_string();
@@ -59,9 +59,15 @@ fn stdio_opens_no_listener_unless_told_and_says_neither_key_nor_place() {
 fn only_the_key_opens_and_every_answer_forbids_everything() {
     let directory = data();
     let desk = Desk::open(&Setup::new(directory.path()).config(&settings("")));
-    for path in
-        ["/api/approvals", "/api/audit", "/api/blocks", "/api/challenges", "/api/audit/verify", "/", "/x"]
-    {
+    for path in [
+        "/api/v1/approvals",
+        "/api/v1/audit",
+        "/api/v1/blocks",
+        "/api/v1/challenges",
+        "/api/v1/audit/verify",
+        "/",
+        "/x",
+    ] {
         let without = desk.send("GET", path, &[], b"");
         assert_eq!(without.status, 401, "{path}");
         assert_eq!(without.body["error"]["code"], "UNAUTHORIZED");
@@ -72,21 +78,21 @@ fn only_the_key_opens_and_every_answer_forbids_everything() {
         assert!(!headers.contains_key("access-control-allow-origin"));
     }
     assert_eq!(desk.get("/x").status, 404);
-    assert_eq!(desk.post("/api/approvals", &json!({})).status, 405);
-    assert_eq!(desk.get("/api/approvals?state=banana").status, 400);
-    assert_eq!(desk.get("/api/approvals?stat=pending").status, 400);
-    assert_eq!(desk.get("/api/approvals/appr_none").status, 404);
-    assert_eq!(desk.get("/api/audit?limit=x").status, 400);
+    assert_eq!(desk.post("/api/v1/approvals", &json!({})).status, 405);
+    assert_eq!(desk.get("/api/v1/approvals?state=banana").status, 400);
+    assert_eq!(desk.get("/api/v1/approvals?stat=pending").status, 400);
+    assert_eq!(desk.get("/api/v1/approvals/appr_none").status, 404);
+    assert_eq!(desk.get("/api/v1/audit?limit=x").status, 400);
     let preflight = desk.send(
         "OPTIONS",
-        "/api/approvals",
+        "/api/v1/approvals",
         &[("origin", "https://evil.example"), ("access-control-request-method", "POST")],
         b"",
     );
     assert_eq!(preflight.status, 403);
-    let decided = desk.get("/api/policy/test?operation=delete_entity");
+    let decided = desk.get("/api/v1/policy/test?operation=delete_entity");
     assert_eq!((decided.status, &decided.body["danger"]), (200, &json!("destructive")));
-    assert_eq!(desk.get("/api/policy/test?operation=no_such_thing").status, 404);
+    assert_eq!(desk.get("/api/v1/policy/test?operation=no_such_thing").status, 404);
 }
 
 /// A page elsewhere, or on another port of this machine, gets nowhere even with the key.
@@ -104,17 +110,17 @@ fn other_hosts_and_pages_are_turned_away() {
         ("null", 403),
     ] {
         let headers = [("authorization", bearer.as_str()), ("origin", origin)];
-        assert_eq!(desk.send("GET", "/api/approvals", &headers, b"").status, status, "{origin}");
+        assert_eq!(desk.send("GET", "/api/v1/approvals", &headers, b"").status, status, "{origin}");
     }
     for (host, status) in [("localhost", "200"), ("rebind.evil.example", "403"), ("evil.example:7172", "403")]
     {
         let request = format!(
-            "GET /api/approvals HTTP/1.1\r\nHost: {host}\r\nAuthorization: {bearer}\r\nConnection: close\r\n\r\n"
+            "GET /api/v1/approvals HTTP/1.1\r\nHost: {host}\r\nAuthorization: {bearer}\r\nConnection: close\r\n\r\n"
         );
         assert!(raw(&desk.address, &request).starts_with(&format!("HTTP/1.1 {status}")), "{host}");
     }
     let twice = format!(
-        "GET /api/approvals HTTP/1.1\r\nHost: localhost\r\nAuthorization: {bearer}\r\nAuthorization: Bearer x\r\nConnection: close\r\n\r\n"
+        "GET /api/v1/approvals HTTP/1.1\r\nHost: localhost\r\nAuthorization: {bearer}\r\nAuthorization: Bearer x\r\nConnection: close\r\n\r\n"
     );
     assert!(raw(&desk.address, &twice).starts_with("HTTP/1.1 400"));
 }
@@ -132,7 +138,7 @@ fn raw(address: &str, request: &str) -> String {
 fn who_guesses_has_to_wait_and_keeps_nobody_out_who_has_the_key() {
     let directory = data();
     let desk = Desk::open(&Setup::new(directory.path()).config(&settings("")));
-    let guess = || desk.send("GET", "/api/approvals", &[("authorization", "Bearer guess")], b"");
+    let guess = || desk.send("GET", "/api/v1/approvals", &[("authorization", "Bearer guess")], b"");
     for _ in 0..5 {
         assert_eq!(guess().status, 401);
     }
@@ -154,14 +160,14 @@ fn bodies_are_small_and_must_be_what_is_expected() {
     let directory = data();
     let desk = Desk::open(&Setup::new(directory.path()).config(&settings("")));
     let large = json!({"note": "x".repeat(100_000)});
-    assert_eq!(desk.post("/api/approvals/appr_1/approve", &large).status, 413);
+    assert_eq!(desk.post("/api/v1/approvals/appr_1/approve", &large).status, 413);
     for body in [json!([]), json!({"note": 7}), json!({"approve": true}), json!("x")] {
-        assert_eq!(desk.post("/api/approvals/appr_1/approve", &body).status, 400, "{body}");
+        assert_eq!(desk.post("/api/v1/approvals/appr_1/approve", &body).status, 400, "{body}");
     }
-    assert_eq!(desk.post("/api/approvals/appr_1/approve", &json!({"note": "x"})).status, 404);
-    assert_eq!(desk.post("/api/blocks/a/unblock", &json!({"reason": " "})).status, 400);
-    assert_eq!(desk.post("/api/blocks/a/unblock", &json!({"reason": "known"})).status, 404);
-    assert_eq!(desk.post("/api/challenges/none/reveal", &json!({})).status, 404);
+    assert_eq!(desk.post("/api/v1/approvals/appr_1/approve", &json!({"note": "x"})).status, 404);
+    assert_eq!(desk.post("/api/v1/blocks/a/unblock", &json!({"reason": " "})).status, 400);
+    assert_eq!(desk.post("/api/v1/blocks/a/unblock", &json!({"reason": "known"})).status, 404);
+    assert_eq!(desk.post("/api/v1/challenges/none/reveal", &json!({})).status, 404);
 }
 
 #[test]
@@ -183,7 +189,7 @@ fn of_two_processes_one_serves_and_the_other_takes_over() {
         assert!(std::time::Instant::now() < deadline, "nobody took over");
         pause();
     }
-    assert_eq!(send(&address, "GET", "/api/approvals", &[("authorization", &bearer)], b"").status, 200);
+    assert_eq!(send(&address, "GET", "/api/v1/approvals", &[("authorization", &bearer)], b"").status, 200);
 }
 
 #[test]

@@ -18,11 +18,11 @@ fn the_listener_shows_what_waits_and_releases_or_refuses_it_once() {
     let desk = Desk::open(&asking(directory.path(), ""));
     let mut client = desk.client();
     let (one, two) = (client.new_item("one"), client.new_item("two"));
-    let seen = desk.get("/api/approvals/wait").body["seen"].as_str().unwrap().to_owned();
+    let seen = desk.get("/api/v1/approvals/wait").body["seen"].as_str().unwrap().to_owned();
     let news = {
         let (address, bearer) = (desk.address.clone(), format!("Bearer {}", desk.key));
         std::thread::spawn(move || {
-            let path = format!("/api/approvals/wait?seen={seen}");
+            let path = format!("/api/v1/approvals/wait?seen={seen}");
             super::send(&address, "GET", &path, &[("authorization", &bearer)], b"")
         })
     };
@@ -32,20 +32,20 @@ fn the_listener_shows_what_waits_and_releases_or_refuses_it_once() {
     let asked = desk.waiting();
     let id = asked["id"].as_str().unwrap();
     assert_eq!((&asked["danger_level"], &asked["principal"]), (&json!("destructive"), &json!("local")));
-    let approved = desk.post(&format!("/api/approvals/{id}/approve"), &json!({"note": "as\nagreed"}));
+    let approved = desk.post(&format!("/api/v1/approvals/{id}/approve"), &json!({"note": "as\nagreed"}));
     assert_eq!((approved.status, &approved.body["approval"]["state"]), (200, &json!("approved")));
     assert_eq!(approved.body["approval"]["answered_by"], "operator: as<U+000A>agreed");
     assert_eq!(deleting.join().unwrap()["success"], true);
-    let again = desk.post(&format!("/api/approvals/{id}/deny"), &json!({}));
+    let again = desk.post(&format!("/api/v1/approvals/{id}/deny"), &json!({}));
     assert_eq!((again.status, &again.body["error"]["code"]), (409, &json!("ALREADY_ANSWERED")));
-    assert_eq!(desk.get(&format!("/api/approvals/{id}")).body["approval"]["state"], "spent");
+    assert_eq!(desk.get(&format!("/api/v1/approvals/{id}")).body["approval"]["state"], "spent");
 
     let refused = delete_in_background(desk.client(), two);
     let id = desk.waiting()["id"].as_str().unwrap().to_owned();
-    assert_eq!(desk.send("POST", &format!("/api/approvals/{id}/approve"), &[], b"").status, 401);
-    assert_eq!(desk.post(&format!("/api/approvals/{id}/deny"), &json!({})).status, 200);
+    assert_eq!(desk.send("POST", &format!("/api/v1/approvals/{id}/approve"), &[], b"").status, 401);
+    assert_eq!(desk.post(&format!("/api/v1/approvals/{id}/deny"), &json!({})).status, 200);
     assert_eq!(refused.join().unwrap()["error"]["code"], "PERMISSION_DENIED");
-    let log = desk.get("/api/audit?limit=1000").body;
+    let log = desk.get("/api/v1/audit?limit=1000").body;
     let events: Vec<&str> = log["entries"]
         .as_array()
         .unwrap()
@@ -55,7 +55,7 @@ fn the_listener_shows_what_waits_and_releases_or_refuses_it_once() {
     for event in ["CONFIRMATION_REQUIRED", "APPROVAL_GIVEN", "CONFIRMATION_GRANTED", "APPROVAL_REFUSED"] {
         assert!(events.contains(&event), "{event} in {events:?}");
     }
-    assert_eq!(desk.get("/api/audit/verify").body["state"], "whole");
+    assert_eq!(desk.get("/api/v1/audit/verify").body["state"], "whole");
 }
 
 /// LREQ-TOKEN-12
@@ -70,9 +70,9 @@ fn an_approval_can_be_taken_back_before_it_is_used() {
     let waits = client.delete("delete_entity", call.clone());
     assert_eq!(waits["error"]["code"], "CONFIRMATION_REQUIRED", "{waits}");
     let id = desk.waiting()["id"].as_str().unwrap().to_owned();
-    assert_eq!(desk.post(&format!("/api/approvals/{id}/approve"), &json!({})).status, 200);
-    assert_eq!(desk.post(&format!("/api/approvals/{id}/revoke"), &json!({})).status, 200);
-    assert_eq!(desk.post(&format!("/api/approvals/{id}/revoke"), &json!({})).status, 409);
+    assert_eq!(desk.post(&format!("/api/v1/approvals/{id}/approve"), &json!({})).status, 200);
+    assert_eq!(desk.post(&format!("/api/v1/approvals/{id}/revoke"), &json!({})).status, 200);
+    assert_eq!(desk.post(&format!("/api/v1/approvals/{id}/revoke"), &json!({})).status, 409);
     let waits = client.delete("delete_entity", call);
     assert_eq!(waits["error"]["code"], "CONFIRMATION_REQUIRED", "{waits}");
 }
@@ -126,7 +126,7 @@ fn a_command_of_the_operators_answers_by_its_exit_code() {
             (&told["type"], &told["approval"]["operation"]),
             (&json!("approval"), &json!("delete_entity"))
         );
-        let done = desk.get("/api/approvals").body["approvals"][0].clone();
+        let done = desk.get("/api/v1/approvals").body["approvals"][0].clone();
         assert_eq!(done["channel"], "command", "{done}");
     }
 }

@@ -76,7 +76,7 @@ impl Desk {
     pub(crate) fn waiting(&self) -> Value {
         let deadline = std::time::Instant::now() + PATIENCE;
         loop {
-            let answer = self.get("/api/approvals?state=pending");
+            let answer = self.get("/api/v1/approvals?state=pending");
             assert_eq!(answer.status, 200, "{}", answer.body);
             if let Some(first) = answer.body["approvals"].as_array().and_then(|all| all.first()) {
                 return first.clone();
@@ -93,9 +93,26 @@ pub(crate) fn send(address: &str, method: &str, path: &str, headers: &[(&str, &s
         request = request.header(*name, *value);
     }
     let mut answer = AGENT.run(request.body(body.to_vec()).unwrap()).unwrap();
-    let text = answer.body_mut().read_to_string().unwrap();
+    let text = answer.body_mut().with_config().limit(100_000_000).read_to_string().unwrap();
     let body = serde_json::from_str(&text).unwrap_or(Value::String(text));
     Answer { status: answer.status().as_u16(), headers: answer.headers().clone(), body }
+}
+
+/// What is answered as it came.
+pub(crate) struct Bytes {
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Asks without reading what is answered.
+pub(crate) fn bytes(address: &str, path: &str, headers: &[(&str, &str)]) -> Bytes {
+    let mut request = http::Request::builder().uri(format!("http://{address}{path}"));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let mut answer = AGENT.run(request.body(()).unwrap()).unwrap();
+    let body = answer.body_mut().with_config().limit(100_000_000).read_to_vec().unwrap();
+    Bytes { headers: answer.headers().clone(), body }
 }
 
 /// Runs `aqueduct operator` on the data of a test.

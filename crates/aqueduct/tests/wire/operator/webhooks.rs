@@ -113,7 +113,7 @@ fn a_webhook_is_told_signed_and_answers_signed() {
             (&body["type"], &body["approval"]["params"]["entity_id"]),
             (&json!("approval"), &json!(item))
         );
-        let done = desk.get("/api/approvals").body["approvals"][0].clone();
+        let done = desk.get("/api/v1/approvals").body["approvals"][0].clone();
         assert_eq!((&done["channel"], &done["answered_by"]), (&json!("webhook"), &json!("webhook phone")));
     }
 }
@@ -190,5 +190,5 @@ fn a_later_answer_needs_a_signature_in_place_of_the_key_and_counts_once() {
         answer(&[], &body);
     }
     assert_eq!(answer(&right, &body).status, 429, "who forges has to wait");
-    assert_eq!(desk.get("/api/approvals").status, 200, "and the operator has not");
+    assert_eq!(desk.get("/api/v1/approvals").status, 200, "and the operator has not");
 }

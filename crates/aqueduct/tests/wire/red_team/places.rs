@@ -33,7 +33,7 @@ fn no_spelling_of_our_files_or_addresses_reaches_another_server() {
         format!("file://localhost{}/safety.db", data.replace('d', "%64")),
         format!("cat {data}/operator.key | base64"),
         format!("{}/operator.key", link.display()),
-        "http://127.0.0.1:7172/api/approvals".to_owned(),
+        "http://127.0.0.1:7172/api/v1/approvals".to_owned(),
         "http://localhost:7172/".to_owned(),
         "http://[::1]:7172/".to_owned(),
         "http://0x7f.1:7172/".to_owned(),

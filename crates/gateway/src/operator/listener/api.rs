@@ -106,7 +106,7 @@ pub(super) async fn revoke(State(shared): State<Arc<Shared>>, Path(id): Path<Str
 }
 
 fn no_approval() -> Problem {
-    Problem::missing("there is no such approval; GET /api/approvals lists them")
+    Problem::missing("there is no such approval; GET /api/v1/approvals lists them")
 }
 
 pub(super) async fn blocks(State(shared): State<Arc<Shared>>) -> Answer {
@@ -123,7 +123,7 @@ pub(super) async fn unblock(
         return Err(Problem::wrong("'reason' is empty; say why the block ends, for the audit log"));
     }
     let block = shared.desk.unblock(&agent, &hand(), &reason, Timestamp::now()).await?;
-    let none = || Problem::missing("no such agent is blocked; GET /api/blocks lists them");
+    let none = || Problem::missing("no such agent is blocked; GET /api/v1/blocks lists them");
     block.map(|block| ok(&json!({"unblocked": block}))).ok_or_else(none)
 }
 
@@ -135,7 +135,7 @@ pub(super) async fn challenges(State(shared): State<Arc<Shared>>) -> Answer {
 pub(super) async fn reveal(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
     let revealed = shared.desk.reveal(&id, &hand(), Timestamp::now()).await?;
     let (challenge, code) = revealed.ok_or_else(|| {
-        Problem::missing("there is no such challenge any more; GET /api/challenges lists them")
+        Problem::missing("there is no such challenge any more; GET /api/v1/challenges lists them")
     })?;
     Ok(ok(&json!({"challenge": challenge, "code": code})))
 }
@@ -144,7 +144,7 @@ pub(super) async fn reveal(State(shared): State<Arc<Shared>>, Path(id): Path<Str
 pub(super) async fn token(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
     let made = shared.desk.token(&id, &hand(), Timestamp::now()).await?;
     let (approval, token) = made.ok_or_else(|| {
-        Problem::missing("there is no such approval that waits; GET /api/approvals lists them")
+        Problem::missing("there is no such approval that waits; GET /api/v1/approvals lists them")
     })?;
     Ok(ok(&json!({"approval": approval, "confirmation_token": token})))
 }
@@ -172,7 +172,11 @@ pub(super) async fn policy(State(shared): State<Arc<Shared>>, RawQuery(query): R
     let operation = query.get("operation").ok_or_else(|| Problem::wrong("'operation' is missing"))?;
     let principal = query.get("principal").map(String::as_str);
     let blocks = shared.desk.blocks().await?;
-    let surface = shared.gateway.surface();
+    let Some(gateway) = &shared.gateway else {
+        let message = "only the data is looked at here; ask the server that runs, or use 'aqueduct operator policy test'";
+        return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message));
+    };
+    let surface = gateway.surface();
     let told = explain_today(surface.registry(), Question::Operation(operation.clone()), principal, blocks);
     told.map(|told| ok(&told)).map_err(|error| Problem::missing(error.message))
 }
@@ -186,7 +190,9 @@ pub(super) async fn proof(State(shared): State<Arc<Shared>>, RawQuery(query): Ra
 }
 
 pub(super) async fn nothing() -> Problem {
-    Problem::missing("there is nothing here; the API begins with /api/approvals")
+    Problem::missing(
+        "there is nothing here; the API begins with /api/v1, and GET /api/v1/openapi.json describes it",
+    )
 }
 
 pub(super) async fn wrong_method() -> Response {

@@ -21,7 +21,7 @@ use super::{
     Shared,
     reply::{Problem, add_headers},
 };
-use crate::serve::http::Refusal;
+use crate::{inspect::Role, serve::http::Refusal};
 
 /// Where processes of ours find out about each other.
 pub(super) const PROOF_PATH: &str = "/api/proof";
@@ -32,12 +32,15 @@ pub(super) const WEBHOOK_PATH: &str = "/api/webhook/answer";
 pub(super) async fn entrance(
     State(shared): State<Arc<Shared>>,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     let now = Timestamp::now();
     let mut response = match admit(&shared, from.ip(), &request, now) {
-        Ok(()) => next.run(request).await,
+        Ok(role) => {
+            request.extensions_mut().insert(role);
+            next.run(request).await
+        }
         Err(Refused { response, begun }) => {
             if let Some(wait) = begun {
                 tell(&shared, from.ip(), wait, now).await;
@@ -61,7 +64,7 @@ impl From<Response> for Refused {
     }
 }
 
-fn admit(shared: &Shared, from: IpAddr, request: &Request, now: Timestamp) -> Result<(), Refused> {
+fn admit(shared: &Shared, from: IpAddr, request: &Request, now: Timestamp) -> Result<Role, Refused> {
     let headers = request.headers();
     let admitted = shared.guard.admit(headers);
     let refuse = |status, code, message: &str| Problem::new(status, code, message).into_response();
@@ -86,12 +89,20 @@ fn admit(shared: &Shared, from: IpAddr, request: &Request, now: Timestamp) -> Re
     let has_other_proof = (request.method() == Method::GET && path == PROOF_PATH)
         || (request.method() == Method::POST && path == WEBHOOK_PATH);
     if has_other_proof {
-        return Ok(());
+        return Ok(Role::Viewer);
     }
     // Whoever else of this machine guesses must not keep the operator out, so the right key is never made to wait. Nobody
     // finds it by asking more often: it has 256 random bits.
-    if admitted.is_ok() {
-        return Ok(());
+    if let Ok(principal) = admitted {
+        if principal == Role::Operator.as_str() {
+            return Ok(Role::Operator);
+        }
+        // What is secret is only ever told to who posts.
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            let message = "the viewer's key only looks; whoever acts brings the operator's key";
+            return Err(refuse(StatusCode::FORBIDDEN, "FORBIDDEN", message).into());
+        }
+        return Ok(Role::Viewer);
     }
     if let Some(wait) = remaining(&shared.lockout, from, now) {
         return Err(locked(wait).into());

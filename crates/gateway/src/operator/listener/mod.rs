@@ -5,7 +5,7 @@
 
 mod api;
 mod entrance;
-mod reply;
+pub(crate) mod reply;
 mod wait;
 mod webhook;
 
@@ -29,12 +29,14 @@ use tokio_util::sync::CancellationToken;
 use super::{desk::Desk, key::Key, lockout::Lockout};
 use crate::{
     config::{Checked, Webhook},
+    inspect::{self, Inspect, Role},
     pipeline::Gateway,
     safety::{Safety, channels::Channels},
     serve::{
         connections::{self, Bounds},
         http::{Credential, Guard},
     },
+    store::SafetyStore,
 };
 
 /// Nothing that is sent here is longer.
@@ -92,7 +94,9 @@ struct Shared {
     /// Forged answers of webhooks must not lock the operator out.
     webhook_lockout: Mutex<Lockout>,
     waiting: Semaphore,
-    gateway: Arc<Gateway>,
+    /// Nothing where only the data is looked at.
+    gateway: Option<Arc<Gateway>>,
+    inspect: Arc<Inspect>,
 }
 
 impl Listener {
@@ -102,15 +106,39 @@ impl Listener {
         wanted: Option<SocketAddr>,
         safety: &Safety,
         gateway: &Arc<Gateway>,
+        inspect: Arc<Inspect>,
+    ) -> Self {
+        Self::open_with(config, wanted, safety.store(), safety.channels().cloned(), Some(gateway), inspect)
+            .await
+    }
+
+    /// The listener alone, over data that other processes write.
+    pub async fn over_data(
+        config: &Checked,
+        wanted: SocketAddr,
+        store: &SafetyStore,
+        inspect: Arc<Inspect>,
+    ) -> Self {
+        Self::open_with(config, Some(wanted), store, None, None, inspect).await
+    }
+
+    async fn open_with(
+        config: &Checked,
+        wanted: Option<SocketAddr>,
+        store: &SafetyStore,
+        channels: Option<Channels>,
+        gateway: Option<&Arc<Gateway>>,
+        inspect: Arc<Inspect>,
     ) -> Self {
         let stop = CancellationToken::new();
         let closed = |opened| Self { opened, stop: stop.clone(), task: None };
         let Some(wanted) = wanted else { return closed(Opened::Off) };
-        let key = match Key::open(&config.store.data) {
-            Ok(key) => key,
+        let keys = Key::open(&config.store.data).and_then(|key| Ok((key, Key::viewer(&config.store.data)?)));
+        let (key, viewer) = match keys {
+            Ok(keys) => keys,
             Err(error) => return closed(Opened::Refused(error.to_string())),
         };
-        let desk = match Desk::new(safety.store().clone(), &config.store.data) {
+        let desk = match Desk::new(store.clone(), &config.store.data) {
             Ok(desk) => desk,
             Err(error) => return closed(Opened::Refused(error.to_string())),
         };
@@ -126,7 +154,10 @@ impl Listener {
             }
         };
         // No call may lead here, whether it is this process that listens or another one of ours.
-        gateway.guard().listens(address);
+        if let Some(gateway) = gateway {
+            gateway.guard().listens(address);
+        }
+        inspect.listens("operator", address.to_string());
         let path = key.path().to_owned();
         let opened = match &listener {
             Some(_) => Opened::Here { address, key: path },
@@ -134,16 +165,16 @@ impl Listener {
             None => Opened::Taken { address },
         };
         let shared = Arc::new(Shared {
-            guard: guard(config, address, &key),
+            guard: guard(config, address, &key, &viewer),
             desk,
             key,
             webhooks: config.operator.webhooks.clone(),
             lockout: Mutex::default(),
             webhook_lockout: Mutex::default(),
             waiting: Semaphore::new(WAITING_MAX),
-            gateway: Arc::clone(gateway),
+            gateway: gateway.cloned(),
+            inspect,
         });
-        let channels = safety.channels().cloned();
         let task = tokio::spawn(run(listener, address, shared, channels, stop.clone()));
         Self { opened, stop, task: Some(task) }
     }
@@ -192,29 +223,33 @@ async fn run(
     }
 }
 
-fn guard(config: &Checked, address: SocketAddr, key: &Key) -> Guard {
-    let credential = Credential { principal: "operator".to_owned(), sha256: key.sha256() };
-    Guard::new(address, &config.server.allowed_hosts, &[], vec![credential])
+fn guard(config: &Checked, address: SocketAddr, key: &Key, viewer: &Key) -> Guard {
+    let keys = [(Role::Operator, key), (Role::Viewer, viewer)];
+    let credentials = keys
+        .map(|(role, key)| Credential { principal: role.as_str().to_owned(), sha256: key.sha256() })
+        .to_vec();
+    Guard::new(address, &config.server.allowed_hosts, &[], credentials)
 }
 
 fn router(shared: Arc<Shared>) -> Router {
     Router::new()
-        .route("/api/approvals", get(api::approvals))
-        .route("/api/approvals/wait", get(wait::wait))
-        .route("/api/approvals/{id}", get(api::approval))
-        .route("/api/approvals/{id}/approve", post(api::approve))
-        .route("/api/approvals/{id}/deny", post(api::deny))
-        .route("/api/approvals/{id}/revoke", post(api::revoke))
-        .route("/api/approvals/{id}/token", post(api::token))
-        .route("/api/blocks", get(api::blocks))
-        .route("/api/blocks/{agent}/unblock", post(api::unblock))
-        .route("/api/challenges", get(api::challenges))
-        .route("/api/challenges/{id}/reveal", post(api::reveal))
-        .route("/api/audit", get(api::audit))
-        .route("/api/audit/verify", get(api::verify))
-        .route("/api/policy/test", get(api::policy))
+        .route("/api/v1/approvals", get(api::approvals))
+        .route("/api/v1/approvals/wait", get(wait::wait))
+        .route("/api/v1/approvals/{id}", get(api::approval))
+        .route("/api/v1/approvals/{id}/approve", post(api::approve))
+        .route("/api/v1/approvals/{id}/deny", post(api::deny))
+        .route("/api/v1/approvals/{id}/revoke", post(api::revoke))
+        .route("/api/v1/approvals/{id}/token", post(api::token))
+        .route("/api/v1/blocks", get(api::blocks))
+        .route("/api/v1/blocks/{agent}/unblock", post(api::unblock))
+        .route("/api/v1/challenges", get(api::challenges))
+        .route("/api/v1/challenges/{id}/reveal", post(api::reveal))
+        .route("/api/v1/audit", get(api::audit))
+        .route("/api/v1/audit/verify", get(api::verify))
+        .route("/api/v1/policy/test", get(api::policy))
         .route(entrance::PROOF_PATH, get(api::proof))
         .route(entrance::WEBHOOK_PATH, post(webhook::answer))
+        .merge(inspect::router(Arc::clone(&shared.inspect)))
         .fallback(api::nothing)
         .method_not_allowed_fallback(api::wrong_method)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))

@@ -1,0 +1,73 @@
+//! How we are.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError},
+};
+
+use axum::{
+    Extension,
+    extract::{RawQuery, State},
+    response::Response,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Inspect, Role, query::Query};
+use crate::{
+    operator::listener::reply::{Problem, ok},
+    store::traces::Stats,
+};
+
+/// Who records in this process.
+pub trait Recorder: Send + Sync {
+    fn counts(&self) -> RecorderCounts;
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RecorderCounts {
+    pub recorded: u64,
+    /// Spans for which there was no room in the queue.
+    pub dropped: u64,
+    /// Spans that could not be written.
+    pub failed: u64,
+    pub queued: u64,
+    pub capacity: u64,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Health {
+    /// ok, or degraded where something was lost or cannot be read
+    status: &'static str,
+    version: &'static str,
+    server_id: String,
+    started_us: i64,
+    /// viewer or operator
+    role: &'static str,
+    /// Null where this process records nothing.
+    recorder: Option<RecorderCounts>,
+    store: Stats,
+    listeners: BTreeMap<&'static str, String>,
+}
+
+pub(super) async fn health(
+    State(inspect): State<Arc<Inspect>>,
+    role: Option<Extension<Role>>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    Query::read(query.as_deref(), &[])?;
+    let store = inspect.store.stats().await?;
+    let recorder = inspect.recorder.as_ref().map(|recorder| recorder.counts());
+    let has_lost = recorder.is_some_and(|counts| counts.dropped + counts.failed > 0);
+    let listeners = inspect.listeners.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Ok(ok(&Health {
+        status: if has_lost || store.unreadable > 0 { "degraded" } else { "ok" },
+        version: env!("CARGO_PKG_VERSION"),
+        server_id: inspect.server_id.clone(),
+        started_us: inspect.started / 1000,
+        role: role.map_or(Role::Viewer, |Extension(role)| role).as_str(),
+        recorder,
+        store,
+        listeners,
+    }))
+}

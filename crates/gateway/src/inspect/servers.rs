@@ -1,0 +1,136 @@
+//! Servers and how they did, who called whom, and what it all asks of a model.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use axum::{
+    extract::{Path, RawQuery, State},
+    response::Response,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Inspect, now,
+    query::Query,
+    upstreams::{Drift, ServerInfo, TokenCosts},
+};
+use crate::{
+    operator::listener::reply::{Problem, ok},
+    store::traces::{LatencyRow, OperationStats, ServerStats, TokenRow},
+    trace::Nanos,
+};
+
+pub(super) const SINCE: &[&str] = &["since_us"];
+
+/// What is summed unless something else is asked for.
+const SINCE_DEFAULT: Nanos = 24 * 3600 * 1_000_000_000;
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct AllServers {
+    servers: Vec<OneServer>,
+}
+
+/// A server that is configured or was called.
+#[derive(Default, Serialize, JsonSchema)]
+pub(super) struct OneServer {
+    #[serde(flatten)]
+    stats: ServerStats,
+    /// Whether it was ever asked what it offers: known or unknown; null if it is not configured here.
+    state: Option<String>,
+    tools: Option<u32>,
+    /// Tools that have changed and wait to be accepted.
+    held: u32,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct ServerAnswer {
+    server: OneServer,
+    operations: Vec<OperationStats>,
+    latency: Vec<LatencyRow>,
+    drift: Vec<Drift>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Tokens {
+    #[serde(flatten)]
+    costs: TokenCosts,
+    calls: Vec<TokenRow>,
+}
+
+impl OneServer {
+    fn new(stats: ServerStats, info: Option<&ServerInfo>) -> Self {
+        Self {
+            stats,
+            state: info.map(|info| info.state.clone()),
+            tools: info.and_then(|info| info.tools),
+            held: info.map_or(0, |info| info.held),
+        }
+    }
+}
+
+fn since(query: Option<&str>) -> Result<Nanos, Problem> {
+    let query = Query::read(query, SINCE)?;
+    Ok(query.micros("since_us")?.unwrap_or_else(|| now().saturating_sub(SINCE_DEFAULT)))
+}
+
+/// What is configured, read on a thread that may wait.
+async fn known(inspect: &Arc<Inspect>) -> Result<Vec<ServerInfo>, Problem> {
+    let servers = Arc::clone(&inspect.servers);
+    let listed = tokio::task::spawn_blocking(move || servers.list()).await;
+    listed.map_err(|_| Problem::from(crate::store::Error::Io))
+}
+
+pub(super) async fn servers(
+    State(inspect): State<Arc<Inspect>>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let stats = inspect.store.servers(since(query.as_deref())?).await?;
+    let known = known(&inspect).await?;
+    let mut all: BTreeMap<String, ServerStats> =
+        stats.into_iter().map(|stats| (stats.server.clone(), stats)).collect();
+    for info in &known {
+        let server = info.name.clone();
+        all.entry(info.name.clone()).or_insert_with(|| ServerStats { server, ..ServerStats::default() });
+    }
+    let servers = all.into_values().map(|stats| {
+        let info = known.iter().find(|info| info.name == stats.server);
+        OneServer::new(stats, info)
+    });
+    Ok(ok(&AllServers { servers: servers.collect() }))
+}
+
+pub(super) async fn server(
+    State(inspect): State<Arc<Inspect>>,
+    Path(name): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let details = inspect.store.server(&name, since(query.as_deref())?, now()).await?;
+    let known = known(&inspect).await?;
+    let info = known.iter().find(|info| info.name == name);
+    if details.server.calls == 0 && info.is_none() {
+        let message =
+            "no such server is configured, and none was called in that time; GET /api/v1/servers lists them";
+        return Err(Problem::missing(message));
+    }
+    let servers = Arc::clone(&inspect.servers);
+    let drift = tokio::task::spawn_blocking(move || servers.drift(&name)).await.unwrap_or_default();
+    let server = OneServer::new(details.server, info);
+    Ok(ok(&ServerAnswer { server, operations: details.operations, latency: details.latency, drift }))
+}
+
+pub(super) async fn graph(
+    State(inspect): State<Arc<Inspect>>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    Ok(ok(&inspect.store.graph(since(query.as_deref())?).await?))
+}
+
+pub(super) async fn tokens(
+    State(inspect): State<Arc<Inspect>>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let calls = inspect.store.result_tokens(since(query.as_deref())?).await?;
+    let servers = Arc::clone(&inspect.servers);
+    let costs = tokio::task::spawn_blocking(move || servers.tokens()).await.unwrap_or_default();
+    Ok(ok(&Tokens { costs, calls }))
+}

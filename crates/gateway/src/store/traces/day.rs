@@ -1,0 +1,78 @@
+//! Days by UTC, which the files are named by.
+
+use std::fmt;
+
+use jiff::civil::{Date, date};
+
+use crate::trace::Nanos;
+
+const NANOS_A_DAY: Nanos = 86_400 * 1_000_000_000;
+
+/// Days since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Day(pub(super) i64);
+
+impl Day {
+    pub(super) fn of(time: Nanos) -> Self {
+        Self(time.div_euclid(NANOS_A_DAY))
+    }
+
+    pub(super) fn file(self) -> String {
+        format!("{self}.db")
+    }
+
+    /// The day that a file is for; nothing if the file is none of ours.
+    pub(super) fn of_file(name: &str) -> Option<Self> {
+        let day: Date = name.strip_suffix(".db")?.parse().ok()?;
+        let day = Self(i64::from(day.since(date(1970, 1, 1)).ok()?.get_days()));
+        // Dates can be written in several ways, files have one name.
+        (day.file() == name).then_some(day)
+    }
+
+    /// The day on which a span is kept: that of its start, or today if that lies beyond what is kept or in the future.
+    ///
+    /// Whoever reports spans cannot make a file for every day since 1970, and what is imported late stays as long as
+    /// anything else that came today.
+    pub(super) fn to_keep(started: Nanos, now: Nanos, max_age_days: u32) -> Self {
+        let (day, today) = (Self::of(started), Self::of(now));
+        let oldest = today.0.saturating_sub(i64::from(max_age_days).saturating_sub(1));
+        if (oldest..=today.0 + 1).contains(&day.0) { day } else { today }
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let days = jiff::Span::new().try_days(self.0).unwrap_or_default();
+        let day = date(1970, 1, 1).checked_add(days).unwrap_or(date(1970, 1, 1));
+        write!(f, "{day}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written_and_others_are_not() {
+        let day = Day::of(1_794_787_200 * 1_000_000_000);
+        assert_eq!(day.file(), "2026-11-16.db");
+        assert_eq!(Day::of_file("2026-11-16.db"), Some(day));
+        assert_eq!(Day::of(-1).file(), "1969-12-31.db");
+        for other in ["events.db", "2026-11-16.db-wal", "20261116.db", "2026-13-01.db", "x2026-11-16.db", ""]
+        {
+            assert_eq!(Day::of_file(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn absurd_times_are_kept_today() {
+        let now = 1_794_787_200 * 1_000_000_000 + 5;
+        let today = Day::of(now);
+        for absurd in [0, -1, i64::MIN, i64::MAX, now - 14 * NANOS_A_DAY, now + 2 * NANOS_A_DAY] {
+            assert_eq!(Day::to_keep(absurd, now, 14), today, "{absurd}");
+        }
+        assert_eq!(Day::to_keep(now - NANOS_A_DAY, now, 14), Day(today.0 - 1));
+        assert_eq!(Day::to_keep(now + NANOS_A_DAY, now, 14), Day(today.0 + 1));
+        assert_eq!(Day::to_keep(now, now, 0), today);
+    }
+}

@@ -1,0 +1,86 @@
+//! What is taken out of a span's attributes, because lists and sums ask for it.
+
+use serde_json::Value;
+
+use crate::trace::{
+    Attributes, Span, Status,
+    names::{self, otel},
+};
+
+/// Bytes of a text that lists show. The whole one is among the details.
+const TEXT_BYTES_MAX: usize = 256;
+pub(super) const NAME_BYTES_MAX: usize = 1024;
+
+/// Words that a session is found by, as a list or with commas between them. They are read from its first span.
+pub const TAGS: &str = "mcp.session.tags";
+
+const TAGS_MAX: usize = 16;
+
+pub(super) struct Hot {
+    pub(super) method: Option<String>,
+    pub(super) tool: Option<String>,
+    pub(super) operation: Option<String>,
+    pub(super) peer: Option<String>,
+    pub(super) agent: Option<String>,
+    pub(super) client: Option<String>,
+    pub(super) request: Option<String>,
+    pub(super) parent_request: Option<String>,
+    pub(super) error: Option<String>,
+    pub(super) tokens: Option<i64>,
+}
+
+impl Hot {
+    pub(super) fn of(span: &Span) -> Self {
+        let given = |names: &[&str]| names.iter().find_map(|name| text(&span.attributes, name));
+        let error = given(&[names::ERROR_CODE, names::ERROR_TYPE]);
+        let error = error.or_else(|| (span.status == Status::Error).then(|| "error".to_owned()));
+        Self {
+            method: given(&[names::METHOD, otel::METHOD]),
+            tool: given(&[names::TOOL, otel::TOOL]),
+            operation: given(&[names::OPERATION]),
+            peer: given(&[names::PEER]),
+            agent: given(&[names::AGENT, otel::SERVICE]),
+            client: given(&[names::CLIENT]),
+            request: given(&[names::REQUEST_ID]),
+            parent_request: given(&[names::PARENT_REQUEST_ID]),
+            error,
+            tokens: span.attributes.get(names::RESULT_TOKENS).and_then(Value::as_i64),
+        }
+    }
+}
+
+/// A value as a short text; an empty one is none.
+pub(super) fn text(attributes: &Attributes, name: &str) -> Option<String> {
+    match attributes.get(name)? {
+        Value::String(text) if text.is_empty() => None,
+        Value::String(text) => Some(cut(text, TEXT_BYTES_MAX).to_owned()),
+        value @ (Value::Number(_) | Value::Bool(_)) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+/// So much of a text that no character is split.
+pub(super) fn cut(text: &str, bytes_max: usize) -> &str {
+    text.get(..text.floor_char_boundary(bytes_max)).unwrap_or(text)
+}
+
+/// The session's id as it is kept. Nobody needs a longer one.
+pub(super) fn session_id(session: &str) -> &str {
+    cut(session, TEXT_BYTES_MAX)
+}
+
+pub(super) fn tags(attributes: &Attributes) -> Option<String> {
+    let tags: Vec<&str> = match attributes.get(TAGS)? {
+        Value::String(text) => text.split(',').map(str::trim).collect(),
+        Value::Array(list) => list.iter().filter_map(Value::as_str).collect(),
+        _ => return None,
+    };
+    let tags = tags.into_iter().filter(|tag| !tag.is_empty()).map(|tag| cut(tag, 64));
+    let tags: Vec<&str> = tags.take(TAGS_MAX).collect();
+    serde_json::to_string(&tags).ok().filter(|_| !tags.is_empty())
+}
+
+/// Whether a span stands for itself in the list of operations: a request that was served, or where a report begins.
+pub(super) fn is_root(span: &Span) -> bool {
+    span.parent.is_none() || span.kind == crate::trace::Kind::Server
+}

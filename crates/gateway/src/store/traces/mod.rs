@@ -1,0 +1,170 @@
+//! `traces/`: what the Inspector recorded, one file for each day.
+//!
+//! It promises that
+//! - a batch is there whole or not at all, and survives a crash of the process; a power cut may take the last second;
+//! - what has ended is never rewritten, whoever hands in what under its id;
+//! - several processes may write to the same directory and read what the others wrote;
+//! - the oldest goes when there is too much, so that recording never stops for want of its own room.
+//!
+//! It never reads a clock: what a time is compared with is handed in. A file that it does not understand is left alone and
+//! left out, and the others are read.
+
+mod appender;
+mod day;
+mod files;
+mod graph;
+mod hot;
+mod index;
+mod lists;
+mod readers;
+mod retention;
+mod rows;
+mod schema;
+mod search;
+mod servers;
+mod sessions;
+#[cfg(test)]
+mod tests;
+mod trees;
+mod watch;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+pub use self::{
+    appender::Appender,
+    graph::{Edge, Graph, Node, NodeKind},
+    hot::TAGS,
+    lists::{Cursor, OperationFilter, Page, SessionFilter},
+    rows::{EventRow, HappeningRow, LinkRow, SessionRow, SpanFull, SpanRow, Stats},
+    search::SearchFilter,
+    servers::{LatencyRow, OperationStats, ServerDetails, ServerStats, TokenRow},
+    trees::{ExportCursor, Piece},
+};
+use self::{readers::Readers, watch::Watch};
+use super::Error;
+use crate::trace::{Event, Span};
+
+/// The directory in the data directory.
+pub const DIRECTORY: &str = "traces";
+
+/// What the operator may set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Days that are kept, with today.
+    pub max_age_days: u32,
+    /// What all files may take together.
+    pub max_bytes: u64,
+    /// Live events that somebody who was away can still get.
+    pub max_events: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { max_age_days: 14, max_bytes: 2 * 1024 * 1024 * 1024, max_events: 100_000 }
+    }
+}
+
+/// What is written together.
+#[derive(Debug, Clone, Default)]
+pub struct Batch {
+    pub spans: Vec<Span>,
+    pub events: Vec<Event>,
+}
+
+/// What became of a batch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Appended {
+    pub spans: u64,
+    pub updated: u64,
+    /// Spans that had ended before, or that only share an id with another one.
+    pub ignored: u64,
+}
+
+impl Appended {
+    fn add(&mut self, other: &Self) {
+        self.spans += other.spans;
+        self.updated += other.updated;
+        self.ignored += other.ignored;
+    }
+}
+
+/// What retention removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Retained {
+    pub days: u32,
+    pub spans: u64,
+}
+
+impl Retained {
+    #[must_use]
+    pub fn freed_any(&self) -> bool {
+        self.days > 0 || self.spans > 0
+    }
+}
+
+/// A cheap handle to read with.
+#[derive(Clone)]
+pub struct TraceStore {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    dir: PathBuf,
+    options: Options,
+    readers: Arc<Readers>,
+    /// Told by the appender of this process. Those of others are noticed by looking.
+    news: tokio::sync::Notify,
+    watch: Watch,
+}
+
+impl TraceStore {
+    /// The traces of a data directory. Nothing is opened or made yet.
+    #[must_use]
+    pub fn open(data: &Path, options: Options) -> Self {
+        let dir = data.join(DIRECTORY);
+        let readers = Arc::new(Readers::new(dir.clone()));
+        let shared =
+            Shared { dir, options, readers, news: tokio::sync::Notify::new(), watch: Watch::default() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The way to write. One for a process is enough, and has to stay on one thread.
+    #[must_use]
+    pub fn appender(&self) -> Appender {
+        Appender::new(Arc::clone(&self.shared))
+    }
+
+    /// What there is.
+    pub async fn stats(&self) -> Result<Stats, Error> {
+        let dir = self.shared.dir.clone();
+        self.shared
+            .readers
+            .run(move |days| {
+                let mut stats = Stats { bytes: files::bytes(&dir, schema::EVENTS_FILE), ..Stats::default() };
+                for &day in days.list() {
+                    stats.bytes += files::bytes(&dir, &day.file());
+                    stats.days += 1;
+                    let counted = days.with(day, |connection| {
+                        let spans: i64 = connection.query_row(
+                            "SELECT coalesce((SELECT max(id) FROM spans) - (SELECT min(id) FROM spans) + 1, 0)",
+                            [],
+                            |row| row.get(0),
+                        )?;
+                        Ok((u64::try_from(spans).unwrap_or_default(), index::lag(connection)?))
+                    })?;
+                    match counted {
+                        Some((spans, lag)) => {
+                            stats.spans += spans;
+                            stats.index_lag += lag;
+                        }
+                        None => stats.unreadable += 1,
+                    }
+                }
+                Ok(stats)
+            })
+            .await
+    }
+}

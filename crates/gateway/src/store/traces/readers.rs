@@ -1,0 +1,187 @@
+//! Read-only connections to the files of all days, lent to one question at a time.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::Semaphore;
+
+use super::{
+    super::{Error, database::tune, migrations::Schema},
+    day::Day,
+    files,
+    schema::{DAY_SCHEMA, EVENTS_FILE, EVENTS_SCHEMA},
+};
+
+/// How many questions are answered at once. Further ones wait for their turn.
+const READERS_MAX: usize = 4;
+/// Connections that are kept for the next question; those to the oldest days are closed first.
+const IDLE_MAX: usize = 24;
+const BUSY_WAIT: Duration = Duration::from_secs(2);
+const CACHE_KIBIBYTES: i64 = 4 * 1024;
+
+pub(super) struct Readers {
+    dir: PathBuf,
+    idle: Mutex<Vec<Idle>>,
+    permits: Arc<Semaphore>,
+    event_permits: Arc<Semaphore>,
+    /// Files that were told of as unreadable. The log says it once.
+    told: Mutex<BTreeSet<String>>,
+}
+
+struct Idle {
+    file: String,
+    identity: (u64, u64),
+    connection: Connection,
+}
+
+/// The days that there are, for the time of one question.
+pub(super) struct Days<'a> {
+    readers: &'a Readers,
+    list: Vec<Day>,
+}
+
+impl Readers {
+    pub(super) fn new(dir: PathBuf) -> Self {
+        let permits = Arc::new(Semaphore::new(READERS_MAX));
+        let event_permits = Arc::new(Semaphore::new(READERS_MAX));
+        Self { dir, idle: Mutex::default(), permits, event_permits, told: Mutex::default() }
+    }
+
+    pub(super) async fn run<T, Q>(self: &Arc<Self>, question: Q) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        Q: FnOnce(&Days<'_>) -> Result<T, Error> + Send + 'static,
+    {
+        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| Error::Closed)?;
+        let readers = Arc::clone(self);
+        let answer = tokio::task::spawn_blocking(move || {
+            // The thread holds the permit, not the caller, who may have gone away while it still reads.
+            let _permit = permit;
+            let list = files::days(&readers.dir)?;
+            question(&Days { readers: &readers, list })
+        });
+        answer.await.unwrap_or(Err(Error::Io))
+    }
+
+    pub(super) fn events<T>(
+        &self,
+        question: impl FnOnce(&Connection) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        self.ask(EVENTS_FILE, &EVENTS_SCHEMA, question)
+    }
+
+    /// Reads events. They do not wait behind long questions.
+    pub(super) async fn run_events<T, Q>(self: &Arc<Self>, question: Q) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        Q: FnOnce(&Self) -> Result<T, Error> + Send + 'static,
+    {
+        let permit = Arc::clone(&self.event_permits).acquire_owned().await.map_err(|_| Error::Closed)?;
+        let readers = Arc::clone(self);
+        let answer = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            question(&readers)
+        });
+        answer.await.unwrap_or(Err(Error::Io))
+    }
+
+    /// Asks a file. Nothing if there is none, or if it cannot be understood: the others are answer enough.
+    fn ask<T>(
+        &self,
+        file: &str,
+        schema: &Schema,
+        question: impl FnOnce(&Connection) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let path = self.dir.join(file);
+        let Some(identity) = files::identity(&path) else { return Ok(None) };
+        let answer = self.take(file, identity, &path, schema).and_then(|connection| {
+            let answer = question(&connection)?;
+            self.put_back(Idle { file: file.to_owned(), identity, connection });
+            Ok(answer)
+        });
+        match answer {
+            Ok(answer) => Ok(Some(answer)),
+            Err(Error::Gone) => Ok(None),
+            Err(error @ (Error::Damaged | Error::Newer { .. } | Error::Unwritable { .. })) => {
+                let told = !self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(file.to_owned());
+                if !told && path.exists() {
+                    tracing::warn!(file, %error, "a day of traces cannot be read and is left out");
+                }
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn take(
+        &self,
+        file: &str,
+        identity: (u64, u64),
+        path: &Path,
+        schema: &Schema,
+    ) -> Result<Connection, Error> {
+        {
+            let mut idle = self.idle();
+            // One whose file was removed or replaced would go on reading what is gone.
+            idle.retain(|known| known.file != file || known.identity == identity);
+            if let Some(place) = idle.iter().position(|known| known.file == file) {
+                return Ok(idle.swap_remove(place).connection);
+            }
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        tune(&connection, BUSY_WAIT)?;
+        // One that is just being made has nothing to say yet.
+        if schema.recognise(&connection)? == 0 {
+            return Err(Error::Gone);
+        }
+        connection.pragma_update(None, "cache_size", -CACHE_KIBIBYTES)?;
+        Ok(connection)
+    }
+
+    fn put_back(&self, connection: Idle) {
+        let mut idle = self.idle();
+        idle.push(connection);
+        if idle.len() > IDLE_MAX {
+            let oldest = idle.iter().enumerate().min_by(|(_, a), (_, b)| a.file.cmp(&b.file));
+            if let Some((place, _)) = oldest {
+                idle.swap_remove(place);
+            }
+        }
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Idle>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Days<'_> {
+    /// The newest first.
+    pub(super) fn list(&self) -> &[Day] {
+        &self.list
+    }
+
+    pub(super) fn with<T>(
+        &self,
+        day: Day,
+        question: impl FnOnce(&Connection) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        self.readers.ask(&day.file(), &DAY_SCHEMA, question)
+    }
+
+    /// Asks each day in turn, the newest first.
+    pub(super) fn each(
+        &self,
+        mut question: impl FnMut(Day, &Connection) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for &day in &self.list {
+            self.with(day, |connection| question(day, connection))?;
+        }
+        Ok(())
+    }
+}

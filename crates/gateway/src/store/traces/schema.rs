@@ -1,0 +1,136 @@
+//! What the files look like inside.
+
+use super::super::migrations::Schema;
+use crate::trace::{Engine, Kind, Status};
+
+/// What lists, trees and sums read is narrow and stands in `spans`; what is only looked at one by one is in `details`.
+///
+/// `words` has no copy of the text. It follows behind: `progress` says up to which row, and `stale` names rows that have
+/// changed since. Positions in the text are not kept, which makes it a third as large; words are looked for, not phrases.
+const DAY: &str = "
+CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY,
+    session TEXT NOT NULL UNIQUE,
+    engine INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    title TEXT NOT NULL,
+    agent TEXT,
+    connection TEXT,
+    principal TEXT,
+    transport TEXT,
+    tags TEXT,
+    started INTEGER NOT NULL,
+    ended INTEGER,
+    spans INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    running INTEGER NOT NULL,
+    waiting INTEGER NOT NULL,
+    first_root INTEGER,
+    last_root INTEGER,
+    root_status INTEGER
+) STRICT;
+CREATE INDEX sessions_started ON sessions (started);
+CREATE TABLE spans (
+    id INTEGER PRIMARY KEY,
+    trace BLOB NOT NULL,
+    span INTEGER NOT NULL,
+    parent INTEGER,
+    session INTEGER NOT NULL,
+    engine INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    root INTEGER NOT NULL,
+    started INTEGER NOT NULL,
+    ended INTEGER,
+    waited INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    method TEXT,
+    tool TEXT,
+    operation TEXT,
+    peer TEXT,
+    agent TEXT,
+    client TEXT,
+    request TEXT,
+    parent_request TEXT,
+    error TEXT,
+    tokens INTEGER
+) STRICT;
+CREATE UNIQUE INDEX spans_ids ON spans (trace, span);
+CREATE INDEX spans_session ON spans (session);
+CREATE INDEX spans_roots ON spans (started) WHERE root;
+CREATE INDEX spans_calls ON spans (started) WHERE peer IS NOT NULL;
+CREATE TABLE details (
+    id INTEGER PRIMARY KEY,
+    attributes TEXT NOT NULL,
+    events TEXT,
+    links TEXT
+) STRICT;
+CREATE TABLE progress (indexed INTEGER NOT NULL) STRICT;
+INSERT INTO progress VALUES (0);
+CREATE TABLE stale (id INTEGER PRIMARY KEY) STRICT;
+CREATE VIRTUAL TABLE words USING fts5 (
+    text, content='', contentless_delete=1, detail=none, tokenize='unicode61 remove_diacritics 2'
+);
+";
+
+pub(super) const DAY_SCHEMA: Schema = Schema { application_id: i32::from_be_bytes(*b"AqTr"), steps: &[DAY] };
+
+/// One file for all days: its numbers go on over midnight, and a stream that was cut off goes on by them.
+const EVENTS: &str = "
+CREATE TABLE events (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    session TEXT NOT NULL,
+    trace BLOB NOT NULL,
+    span INTEGER NOT NULL,
+    data TEXT NOT NULL
+) STRICT;
+";
+
+pub(super) const EVENTS_SCHEMA: Schema =
+    Schema { application_id: i32::from_be_bytes(*b"AqEv"), steps: &[EVENTS] };
+
+pub(super) const EVENTS_FILE: &str = "events.db";
+
+/// The numbers stay as they are: files hold them.
+pub(super) fn status_code(status: Status) -> i64 {
+    match status {
+        Status::Running => 0,
+        Status::Waiting => 1,
+        Status::Ok => 2,
+        Status::Error => 3,
+        Status::Cancelled => 4,
+    }
+}
+
+pub(super) fn kind_code(kind: Kind) -> i64 {
+    match kind {
+        Kind::Internal => 0,
+        Kind::Server => 1,
+        Kind::Client => 2,
+        Kind::Producer => 3,
+        Kind::Consumer => 4,
+    }
+}
+
+pub(super) fn engine_code(engine: Engine) -> i64 {
+    match engine {
+        Engine::Inbound => 0,
+        Engine::Asyncio => 1,
+        Engine::Temporal => 2,
+    }
+}
+
+pub(super) fn status_of(code: i64) -> Status {
+    let found = Status::ALL.iter().copied().find(|status| status_code(*status) == code);
+    found.unwrap_or(Status::Error)
+}
+
+pub(super) fn kind_of(code: i64) -> Kind {
+    Kind::ALL.iter().copied().find(|kind| kind_code(*kind) == code).unwrap_or(Kind::Internal)
+}
+
+pub(super) fn engine_of(code: i64) -> Engine {
+    Engine::ALL.iter().copied().find(|engine| engine_code(*engine) == code).unwrap_or(Engine::Inbound)
+}

@@ -1,0 +1,163 @@
+//! The rows of sessions, kept up in the transaction that writes their spans.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{
+    super::Error,
+    hot::{cut, is_root, session_id, tags, text},
+    schema::{engine_code, status_code},
+};
+use crate::trace::{Nanos, Span, Status, names};
+
+const TITLE_BYTES_MAX: usize = 256;
+
+/// Who a session is of is taken from its first root, or from whatever came first until there is one. Its outcome is that of
+/// its last root, once nothing of it goes on.
+const UPDATE: &str = "
+UPDATE sessions SET
+    spans = spans + ?2,
+    errors = errors + ?3,
+    running = running + ?4,
+    waiting = waiting + ?5,
+    started = min(started, ?6),
+    ended = max(coalesce(ended, ?7), coalesce(?7, ended)),
+    root_status = CASE WHEN ?8 >= coalesce(last_root, ?8) THEN ?9 ELSE root_status END,
+    last_root = CASE WHEN ?8 IS NULL THEN last_root ELSE max(coalesce(last_root, ?8), ?8) END,
+    status = CASE
+        WHEN waiting + ?5 > 0 THEN 1
+        WHEN running + ?4 > 0 THEN 0
+        WHEN ?8 >= coalesce(last_root, ?8) THEN ?9
+        WHEN root_status IS NOT NULL THEN root_status
+        WHEN errors + ?3 > 0 THEN 3
+        ELSE 2 END
+WHERE id = ?1";
+
+const DESCRIBE: &str = "
+UPDATE sessions SET
+    title = ?3,
+    agent = coalesce(?4, agent),
+    connection = coalesce(?5, connection),
+    principal = coalesce(?6, principal),
+    transport = coalesce(?7, transport),
+    tags = coalesce(?8, tags),
+    first_root = ?2
+WHERE id = ?1 AND ?2 <= coalesce(first_root, ?2)";
+
+/// What a batch changes about sessions, by the rows of them.
+#[derive(Default)]
+pub(super) struct Changes<'a> {
+    rows: HashMap<&'a str, i64, foldhash::fast::RandomState>,
+    changes: HashMap<i64, Change<'a>, foldhash::fast::RandomState>,
+}
+
+struct Change<'a> {
+    spans: i64,
+    errors: i64,
+    running: i64,
+    waiting: i64,
+    first: Nanos,
+    last: Option<Nanos>,
+    first_root: Option<&'a Span>,
+    last_root: Option<&'a Span>,
+}
+
+impl<'a> Changes<'a> {
+    /// The row of a span's session, made now if it is the first span of it.
+    pub(super) fn session(&mut self, connection: &Connection, span: &'a Span) -> Result<i64, Error> {
+        let session = session_id(&span.session);
+        if let Some(row) = self.rows.get(session) {
+            return Ok(*row);
+        }
+        let found = connection
+            .prepare_cached("SELECT id FROM sessions WHERE session = ?1")?
+            .query_row([session], |row| row.get(0))
+            .optional()?;
+        let row = match found {
+            Some(row) => row,
+            None => {
+                connection
+                    .prepare_cached(
+                        "INSERT INTO sessions (session, engine, status, title, agent, started, spans, errors, running, waiting)
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, 0)",
+                    )?
+                    .execute(params![
+                        session,
+                        engine_code(span.engine),
+                        status_code(span.status),
+                        cut(&span.name, TITLE_BYTES_MAX),
+                        text(&span.attributes, names::AGENT),
+                        span.started,
+                    ])?;
+                connection.last_insert_rowid()
+            }
+        };
+        self.rows.insert(session, row);
+        Ok(row)
+    }
+
+    /// Counts a span that is new, or one that was known with another status.
+    pub(super) fn add(&mut self, session: i64, span: &'a Span, before: Option<Status>) {
+        let change = self.changes.entry(session).or_insert(Change {
+            spans: 0,
+            errors: 0,
+            running: 0,
+            waiting: 0,
+            first: span.started,
+            last: None,
+            first_root: None,
+            last_root: None,
+        });
+        change.spans += i64::from(before.is_none());
+        change.errors += difference(before, span.status, Status::Error);
+        change.running += difference(before, span.status, Status::Running);
+        change.waiting += difference(before, span.status, Status::Waiting);
+        change.first = change.first.min(span.started);
+        change.last = change.last.max(span.ended);
+        if is_root(span) {
+            if change.first_root.is_none_or(|known| span.started < known.started) {
+                change.first_root = Some(span);
+            }
+            if change.last_root.is_none_or(|known| span.started >= known.started) {
+                change.last_root = Some(span);
+            }
+        }
+    }
+
+    pub(super) fn write(&self, connection: &Connection) -> Result<(), Error> {
+        let mut update = connection.prepare_cached(UPDATE)?;
+        let mut describe = connection.prepare_cached(DESCRIBE)?;
+        for (row, change) in &self.changes {
+            update.execute(params![
+                row,
+                change.spans,
+                change.errors,
+                change.running,
+                change.waiting,
+                change.first,
+                change.last,
+                change.last_root.map(|span| span.started),
+                change.last_root.map(|span| status_code(span.status)),
+            ])?;
+            if let Some(root) = change.first_root {
+                let given = |name| text(&root.attributes, name);
+                describe.execute(params![
+                    row,
+                    root.started,
+                    cut(&root.name, TITLE_BYTES_MAX),
+                    given(names::AGENT),
+                    given(names::CONNECTION),
+                    given(names::PRINCIPAL),
+                    given(names::TRANSPORT),
+                    tags(&root.attributes),
+                ])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn difference(before: Option<Status>, after: Status, of: Status) -> i64 {
+    i64::from(after == of) - i64::from(before == Some(of))
+}

@@ -1,0 +1,293 @@
+//! Lists, trees, searches and sums.
+
+use super::{
+    super::{Graph, NodeKind, OperationFilter, Piece, SearchFilter, SessionFilter},
+    *,
+};
+
+/// REQ-IUI-01 REQ-IUI-06
+#[tokio::test]
+async fn sessions_are_filtered_by_agent_engine_status_server_and_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut beta = span(2);
+    beta.engine = Engine::Temporal;
+    beta.status = Status::Error;
+    beta.name = "Nightly Report".to_owned();
+    beta.attributes.insert(names::AGENT.to_owned(), json!("beta"));
+    let mut local = span(3);
+    local.engine = Engine::Asyncio;
+    let called = call(10, &local, "srv-b");
+    store.appender().append(&batch([span(1), beta, local, called]), NOW).unwrap();
+    let ask = async |filter: SessionFilter| {
+        let (sessions, cursor) = store.sessions(filter, ALL).await.unwrap();
+        assert!(cursor.is_none());
+        sessions.into_iter().map(|row| row.session_id).collect::<Vec<_>>().join(" ")
+    };
+    let none = SessionFilter::default;
+    assert_eq!(ask(none()).await, "r-3 r-2 r-1");
+    assert_eq!(ask(SessionFilter { agent: Some("beta".into()), ..none() }).await, "r-2");
+    assert_eq!(ask(SessionFilter { agent: Some("alpha".into()), ..none() }).await, "r-3 r-1");
+    assert_eq!(ask(SessionFilter { engine: Some(Engine::Temporal), ..none() }).await, "r-2");
+    assert_eq!(ask(SessionFilter { engine: Some(Engine::Inbound), ..none() }).await, "r-1");
+    assert_eq!(ask(SessionFilter { status: Some(Status::Error), ..none() }).await, "r-2");
+    assert_eq!(ask(SessionFilter { server: Some("srv-b".into()), ..none() }).await, "r-3");
+    assert_eq!(ask(SessionFilter { text: Some("NIGHTLY".into()), ..none() }).await, "r-2");
+    assert_eq!(ask(SessionFilter { text: Some("%".into()), ..none() }).await, "");
+    assert_eq!(ask(SessionFilter { since: Some(NOW + 2 * SECOND), ..none() }).await, "r-3 r-2");
+    assert_eq!(ask(SessionFilter { until: Some(NOW + 2 * SECOND), ..none() }).await, "r-2 r-1");
+}
+
+/// Pages joined are the whole, over days, equal starts and spans that came late.
+#[tokio::test]
+async fn pages_joined_are_the_whole_list() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let spans = (0..60).map(|number| {
+        let mut one = span(number);
+        one.started = NOW - (number as i64 % 4) * DAY - (number as i64 % 5) * SECOND;
+        one.ended = Some(one.started + 1);
+        one
+    });
+    store.appender().append(&batch(spans), NOW).unwrap();
+    assert_eq!(std::fs::read_dir(dir.path().join("traces")).unwrap().count() % 4, 0, "four days");
+    let whole = session_ids(&store).await;
+    assert_eq!(whole.len(), 60);
+    let (operations, _) = store.operations(OperationFilter::default(), ALL).await.unwrap();
+    let whole_operations: Vec<_> = operations.into_iter().map(|row| row.session_id).collect();
+    assert!(whole_operations.len() == 60);
+    for limit in [1, 7, 59, 60] {
+        let (mut sessions, mut operations) = (Vec::new(), Vec::new());
+        let mut after = None;
+        loop {
+            let (page, cursor) =
+                store.sessions(SessionFilter::default(), Page { limit, after }).await.unwrap();
+            assert!(page.len() as u32 == limit || cursor.is_none());
+            sessions.extend(page.into_iter().map(|row| row.session_id));
+            after = cursor.map(|cursor| cursor.to_string().parse().unwrap());
+            if after.is_none() {
+                break;
+            }
+        }
+        loop {
+            let (page, cursor) =
+                store.operations(OperationFilter::default(), Page { limit, after }).await.unwrap();
+            operations.extend(page.into_iter().map(|row| row.session_id));
+            after = cursor;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!((sessions, operations), (whole.clone(), whole_operations.clone()), "{limit}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_over_midnight_is_one_and_listed_where_it_began() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut root = running(span(1));
+    root.started = NOW - DAY;
+    let mut child = call(2, &root, "srv-b");
+    child.started = NOW;
+    child.status = Status::Error;
+    let between = Span { started: NOW - DAY / 2 - 1, ..span(3) };
+    let mut appender = store.appender();
+    appender.append(&batch([root.clone(), child, between]), NOW).unwrap();
+    assert_eq!(session_ids(&store).await, ["r-3", "r-1"]);
+    let (session, spans) = store.session("r-1").await.unwrap().unwrap();
+    assert_eq!((session.status, session.span_count, session.error_count), ("running", 2, 1));
+    assert_eq!((spans.len(), spans[0].span_id.as_str()), (2, root.id.to_string().as_str()));
+    root.ended = Some(NOW + DAY / 4);
+    root.status = Status::Ok;
+    appender.append(&batch([root.clone()]), NOW).unwrap();
+    let (session, _) = store.session("r-1").await.unwrap().unwrap();
+    assert_eq!((session.span_count, session.ended_us), (2, Some((NOW + DAY / 4) / 1000)));
+    let mut read = Vec::new();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let count = store
+        .trace(root.trace, false, move |piece| match piece {
+            Piece::Row(row) => sender.send(row.span_id).is_ok(),
+            Piece::Full(_) => false,
+        })
+        .await
+        .unwrap();
+    read.extend(receiver);
+    assert_eq!((count, read), (2, vec![root.id.to_string(), SpanId(2_u64.to_be_bytes()).to_string()]));
+}
+
+#[tokio::test]
+async fn operations_are_what_was_served_and_where_reports_begin() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut served = span(1);
+    served.parent = Some(SpanId([9; 8]));
+    served.attributes.insert(names::OPERATION.to_owned(), json!("search_code"));
+    let called = call(2, &served, "srv-b");
+    let mut reported = span(3);
+    reported.kind = Kind::Internal;
+    let mut within = span(4);
+    within.kind = Kind::Internal;
+    within.parent = Some(reported.id);
+    store.appender().append(&batch([served, called, reported, within]), NOW).unwrap();
+    let ask = async |filter: OperationFilter| {
+        let (rows, _) = store.operations(filter, ALL).await.unwrap();
+        rows.into_iter().map(|row| row.session_id).collect::<Vec<_>>().join(" ")
+    };
+    let none = OperationFilter::default;
+    assert_eq!(ask(none()).await, "r-3 r-1");
+    assert_eq!(ask(OperationFilter { operation: Some("search_code".into()), ..none() }).await, "r-1");
+    assert_eq!(ask(OperationFilter { server: Some("srv-b".into()), ..none() }).await, "r-1");
+    assert_eq!(ask(OperationFilter { tool: Some("nothing".into()), ..none() }).await, "");
+    assert_eq!(ask(OperationFilter { min_duration: Some(SECOND), ..none() }).await, "");
+    assert_eq!(ask(OperationFilter { min_duration: Some(SECOND / 2), ..none() }).await, "r-3 r-1");
+}
+
+#[tokio::test]
+async fn words_of_names_values_and_errors_are_found_once_they_are_indexed() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut appender = store.appender();
+    let mut one = running(span(1));
+    one.attributes.insert("x".to_owned(), json!({"query": ["Größe of the whale"]}));
+    appender.append(&batch([one.clone(), span(2)]), NOW).unwrap();
+    let found = async |text: &str| {
+        let (rows, _) = store.search(text, SearchFilter::default(), ALL).await.unwrap();
+        rows.into_iter().map(|row| row.session_id).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!((found("whale").await.as_str(), appender.index_lag().unwrap()), ("", 2));
+    assert_eq!(store.stats().await.unwrap().index_lag, 2);
+    assert_eq!((appender.index_some(1).unwrap(), appender.index_lag().unwrap()), (1, 1));
+    while appender.index_some(1).unwrap() > 0 {}
+    assert_eq!(appender.index_lag().unwrap(), 0);
+    assert_eq!(found("whale").await, "r-1");
+    assert_eq!(found("WHA grosse").await, "", "another letter");
+    assert_eq!(found("wha größe").await, "r-1");
+    assert_eq!(found("search_code").await, "r-2 r-1", "the newest first");
+    assert_eq!(found("search whale fish").await, "");
+    // What ends later is found by its end, and what it was found by before goes.
+    one.ended = Some(one.started + 1);
+    one.status = Status::Error;
+    one.attributes.insert("x".to_owned(), json!("shark"));
+    one.attributes.insert(names::ERROR_CODE.to_owned(), json!("TIMEOUT_EXCEEDED"));
+    appender.append(&batch([one.clone()]), NOW).unwrap();
+    assert_eq!(appender.index_lag().unwrap(), 1);
+    assert_eq!(appender.index_some(10).unwrap(), 1);
+    assert_eq!((found("whale").await.as_str(), found("shark timeout").await.as_str()), ("", "r-1"));
+    assert_eq!(found(&one.trace.to_string()).await, "r-1");
+    assert_eq!(found(&one.id.to_string()).await, "r-1");
+    let filter = SearchFilter { since: Some(NOW + 2 * SECOND), ..SearchFilter::default() };
+    assert_eq!(store.search("search", filter, ALL).await.unwrap().0.len(), 1);
+}
+
+#[tokio::test]
+async fn searching_goes_on_over_pages_and_days_and_takes_any_text() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut appender = store.appender();
+    let spans = (0..30).map(|number| Span { started: NOW - (number as i64 % 3) * DAY, ..span(number) });
+    appender.append(&batch(spans), NOW).unwrap();
+    while appender.index_some(7).unwrap() > 0 {}
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let (rows, cursor) =
+            store.search("search", SearchFilter::default(), Page { limit: 4, after }).await.unwrap();
+        found.extend(rows.into_iter().map(|row| row.session_id));
+        after = cursor;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found.len(), 30);
+    found.sort();
+    found.dedup();
+    assert_eq!(found.len(), 30);
+    for odd in [
+        "",
+        " ",
+        "\"",
+        "* OR *",
+        "NEAR(a b)",
+        "text:search",
+        "a\u{0}b",
+        "हिन्दी",
+        "'; DROP TABLE spans",
+        &"x ".repeat(500),
+    ] {
+        store.search(odd, SearchFilter::default(), ALL).await.unwrap();
+    }
+    assert_eq!(store.search("name:\"search\" OR x", SearchFilter::default(), ALL).await.unwrap().0.len(), 0);
+}
+
+#[tokio::test]
+async fn servers_are_summed_with_percentiles_and_errors() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let root = span(1000);
+    let spans = (1..=100).map(|number| {
+        let mut one = call(number, &root, if number == 100 { "other" } else { "srv-b" });
+        one.started = NOW;
+        one.ended = Some(NOW + number as i64 * 1_000_000);
+        if number <= 3 {
+            one.status = Status::Error;
+        }
+        if number > 50 {
+            one.attributes.insert(names::TOOL.to_owned(), json!("write"));
+        }
+        one
+    });
+    let goes_on = running(call(500, &root, "srv-b"));
+    store.appender().append(&batch(spans.chain([goes_on, root.clone()])), NOW).unwrap();
+    let servers = store.servers(NOW - DAY).await.unwrap();
+    assert_eq!(servers.iter().map(|server| server.server.as_str()).collect::<Vec<_>>(), ["other", "srv-b"]);
+    let server = &servers[1];
+    assert_eq!((server.calls, server.errors, server.running), (100, 3, 1));
+    let percentiles = (server.p50_us, server.p95_us, server.p99_us);
+    assert_eq!(percentiles, (Some(50_000), Some(95_000), Some(99_000)));
+    assert!(store.servers(NOW + 501 * SECOND).await.unwrap().is_empty());
+    let details = store.server("srv-b", NOW - DAY, NOW).await.unwrap();
+    let operations: Vec<_> =
+        details.operations.iter().map(|row| (row.operation.as_str(), row.calls, row.errors)).collect();
+    assert_eq!(operations, [("look", 51, 3), ("write", 49, 0)]);
+    assert_eq!(details.latency.iter().map(|point| point.calls).sum::<u64>(), 100);
+    assert_eq!(store.server("nobody", 0, NOW).await.unwrap().server.calls, 0);
+}
+
+/// REQ-IUI-02
+#[tokio::test]
+async fn calls_of_one_agent_to_another_are_one_edge_by_trace_or_by_request_id() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let of = |mut span: Span, agent: &str, request: &str| {
+        span.attributes.insert(names::AGENT.to_owned(), json!(agent));
+        span.attributes.insert(names::REQUEST_ID.to_owned(), json!(request));
+        span
+    };
+    let mut inbound = of(span(1), "a", "r-1");
+    inbound.attributes.insert(names::CLIENT.to_owned(), json!("desktop"));
+    // By the trace that was passed on.
+    let out = of(call(2, &inbound, "b as a calls it"), "a", "r-2");
+    let mut there = of(span(3), "b", "r-9");
+    (there.trace, there.parent) = (out.trace, Some(out.id));
+    // By the request's id alone, one hop further.
+    let further = of(call(4, &there, "c as b calls it"), "b", "r-4");
+    let far = of(span(5), "c", "r-4");
+    // One who reports nothing, called under the id of the request that is served.
+    let plain = of(call(6, &inbound, "files"), "a", "r-1");
+    store.appender().append(&batch([inbound, out, there, further, far, plain]), NOW).unwrap();
+    let Graph { nodes, edges, truncated } = store.graph(0).await.unwrap();
+    let edges: Vec<_> = edges.iter().map(|edge| (edge.from.as_str(), edge.to.as_str(), edge.calls)).collect();
+    assert_eq!(
+        edges,
+        [
+            ("agent:a", "agent:b", 1),
+            ("agent:a", "server:files", 1),
+            ("agent:b", "agent:c", 1),
+            ("client:desktop", "agent:a", 1),
+        ]
+    );
+    let kinds: Vec<_> = nodes.iter().map(|node| (node.kind, node.label.as_str())).collect();
+    let agents = ["a", "b", "c"].map(|name| (NodeKind::Agent, name));
+    assert_eq!(kinds[..3], agents);
+    assert!(!truncated && nodes.len() == 5);
+}

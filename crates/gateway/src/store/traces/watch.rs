@@ -1,0 +1,113 @@
+//! Live events: read by their numbers, and waited for.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
+};
+
+use tokio::sync::watch;
+
+use super::{super::Error, Shared, TraceStore, readers::Readers, rows::EventRow};
+use crate::trace::{SpanId, TraceId};
+
+/// How often it is looked whether another process wrote something, while anybody waits.
+const LOOK: Duration = Duration::from_millis(25);
+
+/// Nobody has looked yet.
+const UNKNOWN: i64 = -1;
+
+/// The number of the last event, as long as anybody wants to know.
+#[derive(Default)]
+pub(super) struct Watch {
+    last: Mutex<Weak<watch::Sender<i64>>>,
+}
+
+impl TraceStore {
+    /// Events after a number, the oldest first.
+    pub async fn events_after(&self, seq: i64, limit: u32) -> Result<Vec<EventRow>, Error> {
+        let read = move |readers: &Readers| {
+            let rows = readers.events(|connection| {
+                let mut statement = connection.prepare_cached(
+                    "SELECT seq, name, at, session, trace, span, data FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+                )?;
+                let rows = statement.query_map((seq, limit), |row| {
+                    Ok(EventRow {
+                        seq: row.get(0)?,
+                        name: row.get(1)?,
+                        at: row.get(2)?,
+                        session: row.get(3)?,
+                        trace: TraceId(row.get(4)?),
+                        span: SpanId(row.get::<_, i64>(5)?.to_be_bytes()),
+                        data: serde_json::from_str(row.get_ref(6)?.as_str()?).unwrap_or_default(),
+                    })
+                })?;
+                Ok(rows.collect::<Result<Vec<_>, _>>()?)
+            })?;
+            Ok(rows.unwrap_or_default())
+        };
+        self.shared.readers.run_events(read).await
+    }
+
+    /// The number of the last event; 0 if there never was any.
+    pub async fn last_event(&self) -> Result<i64, Error> {
+        self.shared.last_event().await
+    }
+
+    /// Events after a number, as soon as there are any.
+    pub async fn next_events(&self, mut seq: i64, limit: u32) -> Result<Vec<EventRow>, Error> {
+        let mut last = self.watch();
+        loop {
+            let events = self.events_after(seq, limit).await?;
+            if !events.is_empty() {
+                return Ok(events);
+            }
+            // Numbers begin anew where the file was removed.
+            let known = *last.borrow_and_update();
+            if known != UNKNOWN {
+                seq = seq.min(known);
+            }
+            let is_over = last.wait_for(|known| *known > seq).await.is_err();
+            if is_over {
+                last = self.watch();
+            }
+        }
+    }
+
+    /// The number of the last event, kept up to date while it is held.
+    fn watch(&self) -> watch::Receiver<i64> {
+        let mut known = self.shared.watch.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = known.upgrade() {
+            return sender.subscribe();
+        }
+        let (sender, receiver) = watch::channel(UNKNOWN);
+        let sender = Arc::new(sender);
+        *known = Arc::downgrade(&sender);
+        tokio::spawn(look(Arc::downgrade(&self.shared), sender));
+        receiver
+    }
+}
+
+impl Shared {
+    async fn last_event(&self) -> Result<i64, Error> {
+        let read = |readers: &Readers| {
+            let last = readers.events(|connection| {
+                let mut statement = connection.prepare_cached("SELECT coalesce(max(seq), 0) FROM events")?;
+                Ok(statement.query_row([], |row| row.get(0))?)
+            })?;
+            Ok(last.unwrap_or_default())
+        };
+        self.readers.run_events(read).await
+    }
+}
+
+/// Looks for one and all until nobody waits any more.
+async fn look(shared: Weak<Shared>, last: Arc<watch::Sender<i64>>) {
+    while last.receiver_count() > 0 {
+        let Some(shared) = shared.upgrade() else { return };
+        let news = shared.news.notified();
+        if let Ok(seq) = shared.last_event().await {
+            last.send_if_modified(|known| std::mem::replace(known, seq) != seq);
+        }
+        let _ = tokio::time::timeout(LOOK, news).await;
+    }
+}
