@@ -35,6 +35,7 @@ use crate::{
     safety::{Safety, channels::Channels},
     serve::http::{Credential, Guard, Options},
     store::{self, EntityStore, ExecutionStore, QuotaStore, SafetyStore, TraceStore, traces},
+    trace::{Kept, Levels, Recorder, Settings},
 };
 
 /// What the server calls itself to agents.
@@ -152,21 +153,23 @@ pub fn open(config: &Checked) -> Result<App, Error> {
             gateway.with_cursor_key(CursorKey::new(&store::secret(&config.store.data, CURSOR_KEY_FILE)?));
     }
     let limits = limits(config, &upstreams, &safety)?;
+    let traces = TraceStore::open(&config.store.data, traces::Options::default());
+    let recorder = recorder(config, &traces);
     let gateway = gateway
         .with_upstreams(Arc::clone(&upstreams))
         .with_safety(Arc::clone(&safety))
         .with_guard(guard(config))
-        .with_limits(limits.clone());
+        .with_limits(limits.clone())
+        .with_recorder(recorder.clone());
     let gateway = Arc::new(if upstreams.are_known() { gateway } else { gateway.unsettled() });
     upstreams.tend(&gateway);
     safety.tend();
-    let inspect = Arc::new(inspect(config, Some(&gateway)));
+    let inspect = Arc::new(inspect(config, traces, Some(&gateway)));
     Ok(App { gateway, stores, safety, upstreams, limits, inspect })
 }
 
 /// What the Inspector's API is answered with.
-fn inspect(config: &Checked, gateway: Option<&Arc<Gateway>>) -> Inspect {
-    let store = TraceStore::open(&config.store.data, traces::Options::default());
+fn inspect(config: &Checked, store: TraceStore, gateway: Option<&Arc<Gateway>>) -> Inspect {
     let mut servers = Configured::new(config);
     if let Some(gateway) = gateway.map(Arc::downgrade) {
         servers = servers.with_tools(move || {
@@ -181,7 +184,21 @@ fn inspect(config: &Checked, gateway: Option<&Arc<Gateway>>) -> Inspect {
     }
     let mut inspect = Inspect::new(store, server_id());
     inspect.servers = Arc::new(servers);
+    inspect.recorder = gateway.and_then(|gateway| gateway.recorder().cloned());
     inspect
+}
+
+/// What writes calls down. Without it calls go on, so that its want is told and nothing else.
+fn recorder(config: &Checked, traces: &TraceStore) -> Option<Arc<Recorder>> {
+    if config.safety_only {
+        return None;
+    }
+    let clock = jiff::Timestamp::now;
+    let settings = Settings { server_id: server_id(), levels: Levels::default() };
+    let kept = Kept::new(traces.appender(), clock);
+    Recorder::start(settings, vec![Box::new(kept)], clock)
+        .inspect_err(|error| tracing::warn!(%error, "calls are not recorded"))
+        .ok()
 }
 
 /// What we call ourselves in what is recorded.
@@ -200,7 +217,9 @@ pub struct Watched {
 pub async fn watch(config: &Checked, address: SocketAddr) -> Result<Watched, Error> {
     let options = store::Options { max_database_bytes: config.store.max_database_bytes };
     let store = SafetyStore::open(&config.store.data, options)?;
-    let listener = Listener::over_data(config, address, &store, Arc::new(inspect(config, None))).await;
+    let traces = TraceStore::open(&config.store.data, traces::Options::default());
+    let listener =
+        Listener::over_data(config, address, &store, Arc::new(inspect(config, traces, None))).await;
     Ok(Watched { listener, store })
 }
 
@@ -309,6 +328,9 @@ impl App {
             entities.close().await;
         }
         self.safety.close().await;
+        if let Some(recorder) = self.gateway.recorder().cloned() {
+            let _ = tokio::task::spawn_blocking(move || recorder.close()).await;
+        }
     }
 }
 

@@ -17,23 +17,8 @@ use super::{Inspect, Role, query::Query};
 use crate::{
     operator::listener::reply::{Problem, ok},
     store::traces::Stats,
+    trace::Counts,
 };
-
-/// Who records in this process.
-pub trait Recorder: Send + Sync {
-    fn counts(&self) -> RecorderCounts;
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct RecorderCounts {
-    pub recorded: u64,
-    /// Spans for which there was no room in the queue.
-    pub dropped: u64,
-    /// Spans that could not be written.
-    pub failed: u64,
-    pub queued: u64,
-    pub capacity: u64,
-}
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Health {
@@ -45,7 +30,7 @@ pub(super) struct Health {
     /// viewer or operator
     role: &'static str,
     /// Null where this process records nothing.
-    recorder: Option<RecorderCounts>,
+    recorder: Option<Counts>,
     store: Stats,
     listeners: BTreeMap<&'static str, String>,
 }

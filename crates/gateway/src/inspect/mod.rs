@@ -1,7 +1,7 @@
 //! The Inspector's API: what was recorded, live and later, as JSON under `/api/v1`.
 //!
 //! It is part of the operator's listener and comes after its entrance: Host, Origin and key are checked by then. It reads
-//! the store and steers nothing but by [`Cancel`].
+//! the store and steers nothing, but that it cancels what the operator wants cancelled.
 
 mod act;
 mod health;
@@ -25,13 +25,14 @@ use axum::{
 use tokio::sync::Semaphore;
 
 pub use self::{
-    act::{Cancel, Cancelled, NothingToCancel},
-    health::{Recorder, RecorderCounts},
     live::data as event_data,
     openapi::openapi,
     upstreams::{Configured, Drift, ServerInfo, Servers, TokenCosts},
 };
-use crate::{store::TraceStore, trace::Nanos};
+use crate::{
+    store::TraceStore,
+    trace::{Nanos, Recorder},
+};
 
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,10 +55,9 @@ impl Role {
 /// What requests are answered with.
 pub struct Inspect {
     pub store: TraceStore,
-    pub cancel: Arc<dyn Cancel>,
     pub servers: Arc<dyn Servers>,
     /// Nothing where this process records nothing.
-    pub recorder: Option<Arc<dyn Recorder>>,
+    pub recorder: Option<Arc<Recorder>>,
     /// What we call ourselves in what is recorded.
     pub server_id: String,
     started: Nanos,
@@ -74,7 +74,6 @@ impl Inspect {
     pub fn new(store: TraceStore, server_id: impl Into<String>) -> Self {
         Self {
             store,
-            cancel: Arc::new(NothingToCancel),
             servers: Arc::new(Configured::default()),
             recorder: None,
             server_id: server_id.into(),

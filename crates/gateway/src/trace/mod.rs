@@ -3,6 +3,7 @@
 //! Tracing observes and steers nothing. Whatever goes wrong here, calls go on.
 
 pub(crate) mod ids;
+mod kept;
 mod levels;
 pub mod names;
 pub(crate) mod open;
@@ -14,6 +15,7 @@ pub mod span;
 #[cfg(test)]
 mod tests;
 
+pub use kept::Kept;
 pub use levels::{Level, Levels};
 pub use open::OpenSpan;
 pub use recorder::{Counts, Full, Recorder, Settings, Sink};

@@ -14,7 +14,7 @@ use std::{
 };
 
 use super::{
-    Event, Nanos, Span, SpanId,
+    Nanos, Span, SpanId,
     levels::Levels,
     open::{Ended, Entry, OpenSpan},
     rows::Rows,
@@ -22,6 +22,7 @@ use super::{
 use crate::{
     pipeline::Clock,
     session::{CancelledBy, Session},
+    store::traces::Batch,
 };
 
 /// Entries that wait for the thread. An end has room behind it, so that what has begun is seen to end.
@@ -40,7 +41,7 @@ const PARKED_TIME: Duration = Duration::from_secs(15 * 60);
 /// Somebody who takes what was recorded.
 pub trait Sink: Send {
     /// Takes what is new. A span comes when it begins and again, whole, when it has ended.
-    fn take(&mut self, spans: &[Span], events: &[Event]) -> Result<(), String>;
+    fn take(&mut self, batch: &Batch) -> Result<(), String>;
     /// Does what can be done between.
     fn tend(&mut self) {}
 }
@@ -54,12 +55,13 @@ pub struct Settings {
 }
 
 /// Counts of what became of what was recorded.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Counts {
+    /// Requests that have ended and were written down.
     pub recorded: u64,
-    /// What found no room.
+    /// What found no room in the queue.
     pub dropped: u64,
-    /// What could not be kept.
+    /// Requests that could not be written.
     pub failed: u64,
     pub queued: u64,
     pub capacity: u64,
@@ -245,12 +247,13 @@ impl Recorder {
                 rows.add(entry);
             }
             self.note_running(&mut rows);
-            let (spans, events) = rows.take(self.now());
-            if !spans.is_empty() || !events.is_empty() {
-                self.recorded.fetch_add(spans.len() as u64, Ordering::Relaxed);
+            let batch = rows.take(self.now());
+            if !batch.spans.is_empty() || !batch.events.is_empty() {
+                let ended = batch.spans.iter().filter(|span| span.ended.is_some()).count() as u64;
+                self.recorded.fetch_add(ended, Ordering::Relaxed);
                 for sink in &mut sinks {
-                    if let Err(error) = sink.take(&spans, &events) {
-                        self.failed.fetch_add(spans.len() as u64, Ordering::Relaxed);
+                    if let Err(error) = sink.take(&batch) {
+                        self.failed.fetch_add(ended, Ordering::Relaxed);
                         tracing::debug!(error, "what was recorded could not be kept");
                     }
                 }

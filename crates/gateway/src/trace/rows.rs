@@ -16,7 +16,7 @@ use super::{
     recorder::Settings,
     redact,
 };
-use crate::{dispatch::Surface, session::Session};
+use crate::{dispatch::Surface, session::Session, store::traces::Batch};
 
 /// Who watches is told of progress no more often than this.
 const PROGRESS_INTERVAL: Nanos = 500_000_000;
@@ -80,7 +80,7 @@ impl Rows {
     }
 
     /// Everything that is new since the last time.
-    pub(super) fn take(&mut self, now: Nanos) -> (Vec<Span>, Vec<Event>) {
+    pub(super) fn take(&mut self, now: Nanos) -> Batch {
         for id in std::mem::take(&mut self.fresh) {
             if let Some(open) = self.open.get_mut(&id) {
                 open.is_fresh = false;
@@ -95,7 +95,7 @@ impl Rows {
                 self.behind.push(id);
             }
         }
-        (std::mem::take(&mut self.spans), std::mem::take(&mut self.events))
+        Batch { spans: std::mem::take(&mut self.spans), events: std::mem::take(&mut self.events) }
     }
 
     fn begin(&mut self, began: Began) {

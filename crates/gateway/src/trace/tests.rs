@@ -19,16 +19,17 @@ use crate::{
     pipeline::Gateway,
     serve::bytes,
     session::{LOCAL, Session, Transport},
+    store::traces::Batch,
 };
 
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<(Vec<Span>, Vec<Event>)>>);
 
 impl Sink for Kept {
-    fn take(&mut self, spans: &[Span], events: &[Event]) -> Result<(), String> {
+    fn take(&mut self, batch: &Batch) -> Result<(), String> {
         let mut kept = self.0.lock().unwrap();
-        kept.0.extend_from_slice(spans);
-        kept.1.extend_from_slice(events);
+        kept.0.extend_from_slice(&batch.spans);
+        kept.1.extend_from_slice(&batch.events);
         Ok(())
     }
 }
@@ -195,7 +196,7 @@ async fn a_level_says_how_much_is_recorded() {
 async fn what_finds_no_room_is_counted_and_keeps_nobody_waiting() {
     struct Stuck(Arc<Mutex<()>>);
     impl Sink for Stuck {
-        fn take(&mut self, _spans: &[Span], _events: &[Event]) -> Result<(), String> {
+        fn take(&mut self, _batch: &Batch) -> Result<(), String> {
             drop(self.0.lock().unwrap());
             Ok(())
         }

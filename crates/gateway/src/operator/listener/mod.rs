@@ -47,7 +47,7 @@ const WAITING_MAX: usize = 32;
 
 /// Few: one person asks here, and whoever waits for news holds one of them.
 const BOUNDS: Bounds =
-    Bounds { connections: 2 * WAITING_MAX, head: Duration::from_secs(10), body: Duration::from_secs(10) };
+    Bounds { connections: 4 * WAITING_MAX, head: Duration::from_secs(10), body: Duration::from_secs(10) };
 
 /// How often a port that is taken is tried again.
 const RETRY: Duration = Duration::from_secs(5);
