@@ -2,7 +2,7 @@
 
 use std::{hint::black_box, time::Instant};
 
-use aql::autonomy::{Action, Report as Reported, Rules, Settings, Verdict, Words, evaluate, fold};
+use aql::autonomy::{Action, Hint, Report as Reported, Rules, Settings, Verdict, Words, evaluate};
 
 use crate::{
     Result,
@@ -44,7 +44,7 @@ impl Subject {
 
     /// From the hint as it was written.
     pub(crate) fn evaluate(&self) -> Verdict {
-        let action = Action { hint: fold(black_box(HINT)), known: None, repeated: 0 };
+        let action = Action { hint: Hint::read(black_box(HINT)), known: None, repeated: 0 };
         let report = Reported { action, outcome: None, steps_before: 3 };
         evaluate(&self.settings, &Words, &report)
     }

@@ -6,6 +6,9 @@ pub const FIELDS: &str = "fields";
 pub const DRY_RUN: &str = "dry_run";
 pub const IF_MATCH: &str = "if_match";
 pub const CONFIRMATION_TOKEN: &str = "confirmation_token";
+/// Where the token that goes on after a quota's pause stands. Published names begin with a letter, so this one is the alias.
+pub const QUOTA_CONTINUE: &str = "_quota_continue";
+pub const QUOTA_CONTINUE_PUBLISHED: &str = "quota_continue";
 pub const INPUT: &str = "input";
 
 /// How many items a page has when nobody says.
@@ -44,6 +47,12 @@ pub fn confirmation_token() -> Param {
     Param::new(CONFIRMATION_TOKEN, "string", "The token of a CONFIRMATION_REQUIRED answer")
         .alias("_confirmation")
         .sensitive()
+}
+
+#[must_use]
+pub fn quota_continue() -> Param {
+    let about = "The token of a RATE_LIMIT_QUOTA_PAUSE answer, to make the call after all; '_quota_continue' is accepted too";
+    Param::new(QUOTA_CONTINUE_PUBLISHED, "string", about).alias(QUOTA_CONTINUE).sensitive()
 }
 
 #[must_use]

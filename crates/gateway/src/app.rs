@@ -355,6 +355,7 @@ fn builder(config: &Checked) -> Builder {
         .limits(config.limits)
         .strictness(config.server.strictness)
         .policy(config.policy.clone())
+        .quotas(config.quotas.quotas.clone())
         .max_concurrent_requests(config.server.max_concurrent_requests)
         // SQLite has one writer; readers go on beside it.
         .concurrency(Concurrency::ReadConcurrent)

@@ -4,34 +4,23 @@ use std::sync::Arc;
 
 use aql::{
     error::Error,
-    policy::{Blocks, Explanation, Facts, explain, hint},
+    policy::{Blocks, Explanation, Facts, explain},
     registry::{Endpoint, Registry},
-    request::Call,
 };
 use serde_json::{Map, Value};
 
-/// What is asked about.
-#[derive(Debug, Clone)]
-pub enum Subject {
-    /// A call, its parameters as a caller would give them.
-    Call { operation: String, params: Map<String, Value> },
-    /// What an agent says it is about to do.
-    Hint(String),
-}
+/// A call, its parameters as a caller would give them.
+pub use aql::request::Call;
 
 /// Explains a decision. Parameters are validated first, as they are before a call, so what cannot be called is told as it
 /// would be told a caller.
 pub fn safety_explain(
     registry: &Arc<Registry>,
-    subject: Subject,
+    call: Call,
     caller: &str,
     blocks: &Blocks,
 ) -> Result<Explanation, Error> {
-    let (operation, params) = match subject {
-        Subject::Hint(text) => return Ok(hint::explain(registry.policy(), &text, caller)),
-        Subject::Call { operation, params } => (operation, params),
-    };
-    let routed = registry.routed(Endpoint::Unified, Call { operation, params })?;
+    let routed = registry.routed(Endpoint::Unified, call)?;
     let id = routed.id();
     // What nobody may call need not be called correctly.
     if routed.standing().denied().is_some() {
@@ -76,8 +65,8 @@ mod tests {
 
     fn explained(caller: &str, params: Value) -> Result<Explanation, Error> {
         let Value::Object(params) = params else { panic!("no object") };
-        let subject = Subject::Call { operation: "delete_item".to_owned(), params };
-        safety_explain(&registry(), subject, caller, Blocks::none())
+        let call = Call { operation: "delete_item".to_owned(), params };
+        safety_explain(&registry(), call, caller, Blocks::none())
     }
 
     #[test]
@@ -89,16 +78,13 @@ mod tests {
         let dry = explained("local", json!({"item_id": "1", "dry_run": true})).unwrap();
         assert_eq!(dry.decision, Verdict::Allow);
         assert_eq!(explained("local", json!({})).unwrap_err().code, Code::MissingParam);
-        let unknown = Subject::Call { operation: "delete_itm".to_owned(), params: Map::new() };
+        let unknown = Call { operation: "delete_itm".to_owned(), params: Map::new() };
         let error = safety_explain(&registry(), unknown, "local", Blocks::none()).unwrap_err();
         assert_eq!(error.code, Code::NotFoundOperation);
     }
 
     #[test]
-    fn words_and_blocks_are_explained_too() {
-        let hint = Subject::Hint("drop table users".to_owned());
-        let told = safety_explain(&registry(), hint, "local", Blocks::none()).unwrap();
-        assert_eq!((told.decision, told.subject.as_str()), (Verdict::Confirm, "drop table users"));
+    fn blocks_are_explained_too() {
         let block = Block {
             agent: "worker".to_owned(),
             principal: "local".to_owned(),
@@ -106,7 +92,7 @@ mod tests {
             reason: "too risky".to_owned(),
         };
         let params = Map::from_iter([("item_id".to_owned(), json!("1"))]);
-        let call = Subject::Call { operation: "delete_item".to_owned(), params };
+        let call = Call { operation: "delete_item".to_owned(), params };
         let told = safety_explain(&registry(), call, "local", &[block].into_iter().collect()).unwrap();
         assert_eq!(told.decision, Verdict::Deny);
         assert!(told.to_string().contains("* safety_loop"), "{told}");

@@ -7,12 +7,14 @@ use aql::{
     error::{Code, Error},
     operation::Operation,
     quota::{self, BYTES_A_TOKEN, Called, QuotaCount, Unit, Verdict},
-    registry::ValidRequest,
+    registry::{Registry, ValidRequest},
+    request::Call,
+    shared::{CONFIRMATION_TOKEN, QUOTA_CONTINUE, QUOTA_CONTINUE_PUBLISHED},
     warning::Warning,
 };
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
     gate::Permitted,
@@ -20,10 +22,6 @@ use crate::{
     session::Session,
     store::{self, QuotaStore, SafetyStore, safety::NewToken},
 };
-
-/// Where the token that continues after a pause stands. The second name is that of every such token.
-const CONTINUE: &str = "_quota_continue";
-const TOKEN: &str = "confirmation_token";
 
 /// How long such a token is good for.
 const CONTINUE_TTL: SignedDuration = SignedDuration::from_mins(5);
@@ -73,14 +71,18 @@ impl Look<'_> {
     }
 }
 
-/// The token of a call, taken out of its parameters before they are checked.
+/// The token of a call that continues after a pause, taken out of its parameters before they are checked. It may stand where
+/// every token does.
 #[must_use]
-pub(crate) fn take_token(params: &mut Map<String, Value>) -> Option<Value> {
+pub(crate) fn take_token(call: &mut Call, registry: &Registry) -> Option<Value> {
     let is_ours = |value: &Value| {
         value.as_str().is_some_and(|text| text.starts_with(TokenKind::QuotaContinue.prefix()))
     };
-    let shared = params.get(TOKEN).is_some_and(is_ours);
-    params.remove(CONTINUE).or_else(|| shared.then(|| params.remove(TOKEN)).flatten())
+    let shared = call.params.get(CONFIRMATION_TOKEN).is_some_and(is_ours);
+    let published =
+        call.params.contains_key(QUOTA_CONTINUE_PUBLISHED) && registry.takes_quota_token(&call.operation);
+    let names = [(QUOTA_CONTINUE, true), (QUOTA_CONTINUE_PUBLISHED, published), (CONFIRMATION_TOKEN, shared)];
+    names.into_iter().filter(|(_, is_meant)| *is_meant).find_map(|(name, _)| call.params.remove(name))
 }
 
 impl Limits {

@@ -304,7 +304,8 @@ impl Flow<'_> {
 
     async fn steps(&self, call: Call) -> Result<Answer, Error> {
         let mut call = call;
-        let token = self.gateway.limits.as_ref().and_then(|_| limits::take_token(&mut call.params));
+        let token =
+            self.gateway.limits.as_ref().and_then(|_| limits::take_token(&mut call, &self.surface.registry));
         let routed = self.surface.registry.routed(self.endpoint, call)?;
         let gate = Gate {
             safety: self.gateway.safety.as_ref(),
@@ -425,8 +426,9 @@ impl Flow<'_> {
         started: Timestamp,
     ) -> Answer {
         let limits = self.surface.registry.limits();
-        // The closed schema of a batch's results has no room for warnings, and nobody reads those of a step. What is told
-        // once in a session is told the next time.
+        // The closed schema of a batch has no room for warnings, in its results, its summary or beside them, and nobody reads
+        // those of a step. What is told once in a session is told the next time; a quota's warning comes with every single call,
+        // and the answer to `quota_status`.
         if self.part_of != PartOf::Nothing {
             return Answer::success(data, &[], limits);
         }

@@ -175,7 +175,7 @@ fn patterns(settings: &Settings, verdict: &mut Verdict, report: &Report) -> Matc
     }
     match settings.auto_approve.first(hint) {
         // What hides something is not what the operator had in mind.
-        Some(pattern) if !hint.hides => {
+        Some(pattern) if !hint.folded.hides => {
             verdict.factors.push(format!("auto_approve pattern: {pattern}"));
             Matched::Done
         }

@@ -5,11 +5,13 @@
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
+use super::lookalike::{is_invisible, is_of_another_alphabet, lookalike, plain_latin, unframed};
+
 /// A text in its one form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folded {
     pub text: String,
-    /// Whether something was hidden in a word: an invisible character, or a letter that looks like one of ours.
+    /// Whether something was hidden in a word: an invisible character, or a letter of another alphabet among ours.
     pub hides: bool,
 }
 
@@ -20,7 +22,7 @@ pub fn fold(text: &str) -> Folded {
     if text.is_ascii() {
         text.chars().for_each(|letter| folding.plain(letter));
     } else {
-        text.nfkd().for_each(|letter| folding.take(letter));
+        text.chars().map(unframed).nfkd().for_each(|letter| folding.take(letter));
     }
     folding.finish()
 }
@@ -39,7 +41,7 @@ struct Folding {
     hides: bool,
     /// Of the word that is being read.
     has_ours: bool,
-    has_lookalike: bool,
+    has_others: bool,
 }
 
 impl Folding {
@@ -51,20 +53,31 @@ impl Folding {
             self.hides |= self.text.ends_with(|before: char| before.is_ascii_alphanumeric());
             return;
         }
+        if letter.is_ascii() {
+            return self.plain(letter);
+        }
+        if letter.is_whitespace() || letter.is_control() {
+            return self.gap();
+        }
+        letter.to_lowercase().for_each(|lower| self.other(lower));
+    }
+
+    /// A small letter or a sign that is not one of ours.
+    fn other(&mut self, letter: char) {
+        if let Some(ours) = plain_latin(letter) {
+            self.has_ours = true;
+            return self.push(ours);
+        }
         match lookalike(letter) {
             Some(ours) => {
-                self.has_lookalike |= ours.is_ascii_alphabetic();
+                self.has_others |= ours.is_ascii_alphabetic();
                 self.plain_of(ours);
             }
-            None if letter.is_ascii() => self.plain(letter),
-            None if letter.is_whitespace() || letter.is_control() => self.gap(),
-            None => letter.to_lowercase().for_each(|lower| match lookalike(lower) {
-                Some(ours) => {
-                    self.has_lookalike = true;
-                    self.plain_of(ours);
-                }
-                None => self.push(lower),
-            }),
+            None if letter.is_ascii() => self.plain_of(letter),
+            None => {
+                self.has_others |= is_of_another_alphabet(letter);
+                self.push(letter);
+            }
         }
     }
 
@@ -96,95 +109,14 @@ impl Folding {
     }
 
     fn end_word(&mut self) {
-        self.hides |= self.has_ours && self.has_lookalike;
-        (self.has_ours, self.has_lookalike) = (false, false);
+        self.hides |= self.has_ours && self.has_others;
+        (self.has_ours, self.has_others) = (false, false);
     }
 
     fn finish(mut self) -> Folded {
         self.end_word();
         Folded { text: self.text, hides: self.hides }
     }
-}
-
-/// What shows nothing where it stands.
-fn is_invisible(letter: char) -> bool {
-    matches!(letter,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}'
-        | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-/// The letter of ours that another one looks like. Capital letters are looked up as small ones.
-fn lookalike(letter: char) -> Option<char> {
-    const ALIKE: [(char, char); 62] = [
-        ('а', 'a'),
-        ('ɑ', 'a'),
-        ('α', 'a'),
-        ('в', 'b'),
-        ('ь', 'b'),
-        ('с', 'c'),
-        ('ϲ', 'c'),
-        ('ԁ', 'd'),
-        ('ɗ', 'd'),
-        ('е', 'e'),
-        ('ё', 'e'),
-        ('ε', 'e'),
-        ('є', 'e'),
-        ('ɡ', 'g'),
-        ('ց', 'g'),
-        ('һ', 'h'),
-        ('н', 'h'),
-        ('հ', 'h'),
-        ('і', 'i'),
-        ('ı', 'i'),
-        ('ι', 'i'),
-        ('ɩ', 'i'),
-        ('ј', 'j'),
-        ('ϳ', 'j'),
-        ('к', 'k'),
-        ('κ', 'k'),
-        ('ӏ', 'l'),
-        ('ⅼ', 'l'),
-        ('ɫ', 'l'),
-        ('м', 'm'),
-        ('п', 'n'),
-        ('ո', 'n'),
-        ('η', 'n'),
-        ('о', 'o'),
-        ('ο', 'o'),
-        ('օ', 'o'),
-        ('ø', 'o'),
-        ('р', 'p'),
-        ('ρ', 'p'),
-        ('ԛ', 'q'),
-        ('г', 'r'),
-        ('ѕ', 's'),
-        ('т', 't'),
-        ('τ', 't'),
-        ('υ', 'u'),
-        ('ս', 'u'),
-        ('ν', 'v'),
-        ('ѵ', 'v'),
-        ('ԝ', 'w'),
-        ('ω', 'w'),
-        ('х', 'x'),
-        ('χ', 'x'),
-        ('у', 'y'),
-        ('γ', 'y'),
-        ('ү', 'y'),
-        ('ʐ', 'z'),
-        ('‐', '-'),
-        ('‑', '-'),
-        ('–', '-'),
-        ('—', '-'),
-        ('−', '-'),
-        ('∗', '*'),
-    ];
-    if letter.is_ascii() {
-        return None;
-    }
-    ALIKE.iter().find(|(other, _)| *other == letter).map(|(_, ours)| *ours)
 }
 
 #[cfg(test)]
@@ -218,6 +150,27 @@ mod tests {
         {
             assert!(!fold(text).hides, "{text}");
         }
+        for text in ["straße łódź", "the weather in Tromsø", "GitHubを読む", "GitHub에서 읽기", "ΔΕΗ bill"]
+        {
+            assert!(!fold(text).hides, "{text}");
+        }
         assert_eq!(fold("\u{200b}\u{feff} \t").text, "");
+        assert_eq!(fold("Łódź").text, "lodz");
+    }
+
+    #[test]
+    fn letters_in_costume_are_read_as_what_they_are() {
+        for text in ["ᴅᴇʟᴇᴛᴇ", "ᴅᴇʟᴇᴛe", "🅳🅴🅻🅴🆃🅴", "🅓🅔🅛🅔🅣🅔", "🇩🇪🇱🇪🇹🇪", "⒟⒠⒧⒠⒯⒠", "ⓓⓔⓛⓔⓣⓔ", "đełɇŧɇ", "ꭰelete"]
+        {
+            assert_eq!(fold(text).text, "delete", "{text}");
+        }
+    }
+
+    #[test]
+    fn words_of_mixed_alphabets_hide_something() {
+        for text in ["dеlete", "deლete", "rեmove", "dєlete it", "ᴅelete", "wıpе", "delэte", "dəlete", "reаd"]
+        {
+            assert!(fold(text).hides, "{text}");
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 use regex::bytes::{RegexSet, RegexSetBuilder};
 
-use super::fold::{Folded, fold_pattern};
+use super::{fold::fold_pattern, hint::Hint};
 
 /// So many patterns one list may have.
 pub const PATTERNS_MAX: usize = 2000;
@@ -38,6 +38,7 @@ pub enum Fit {
 pub struct Patterns {
     texts: Vec<String>,
     set: RegexSet,
+    fit: Fit,
 }
 
 impl Patterns {
@@ -53,7 +54,7 @@ impl Patterns {
             .dfa_size_limit(COMPILED_BYTES_MAX)
             .build()
             .map_err(|_| Error::TooLarge)?;
-        Ok(Self { texts: texts.to_vec(), set })
+        Ok(Self { texts: texts.to_vec(), set, fit })
     }
 
     #[must_use]
@@ -61,15 +62,24 @@ impl Patterns {
         &self.texts
     }
 
-    /// The first pattern that fits, in the order they were written.
+    /// The first pattern that fits, in the order they were written. One that stops or asks is also met by "dropTable" where it
+    /// says "drop_*"; what approves has to be met as it is written.
     #[must_use]
-    pub fn first(&self, hint: &Folded) -> Option<&str> {
-        let bytes = hint.text.as_bytes();
-        if self.texts.is_empty() || !self.set.is_match(bytes) {
+    pub fn first(&self, hint: &Hint) -> Option<&str> {
+        if self.texts.is_empty() {
             return None;
         }
-        let place = self.set.matches(bytes).iter().next()?;
+        let apart = hint.apart().filter(|_| self.fit == Fit::Words);
+        let texts = [Some(hint.folded.text.as_str()), apart].into_iter().flatten();
+        let place = texts.filter_map(|text| self.place(text.as_bytes())).min()?;
         self.texts.get(place).map(String::as_str)
+    }
+
+    fn place(&self, text: &[u8]) -> Option<usize> {
+        if !self.set.is_match(text) {
+            return None;
+        }
+        self.set.matches(text).iter().next()
     }
 }
 
@@ -123,11 +133,10 @@ fn regex(text: &str, fit: Fit) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::autonomy::fold::fold;
 
     fn fits(pattern: &str, fit: Fit, hint: &str) -> bool {
         let patterns = Patterns::new(&[pattern.to_owned()], fit).unwrap();
-        patterns.first(&fold(hint)).is_some()
+        patterns.first(&Hint::read(hint)).is_some()
     }
 
     /// REQ-AUTO-09
@@ -138,6 +147,10 @@ mod tests {
             ("drop_*", "now calling drop_users on main", true),
             ("drop_*", "DROP_USERS", true),
             ("drop_*", "db.drop_users()", true),
+            ("drop_*", "dropTable users", true),
+            ("drop_*", "calling DropTable", true),
+            ("dropTable*", "dropTable users", true),
+            ("drop_*", "backdropImage", false),
             ("drop_*", "backdrop_image", false),
             ("drop_*", "my_drop_users", false),
             ("rm -rf*", "sudo rm -rf /tmp/x", true),
@@ -169,6 +182,8 @@ mod tests {
             ("read_file", "read_file", true),
             ("read_file", "read_file and delete it", false),
             ("list files", "List  Files", true),
+            ("read_*", "readFile", false),
+            ("readFile*", "readFile notes.txt", true),
         ] {
             assert_eq!(fits(pattern, Fit::Whole, hint), expected, "{pattern:?} {hint:?}");
         }

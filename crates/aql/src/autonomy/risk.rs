@@ -1,13 +1,18 @@
 //! How risky an action is, from 0 to 100, and why. The score of an operation that is known begins with its danger level;
 //! of anything else the words are weighed.
 
-use super::{directive::SafetyTier, fold::Folded};
-use crate::{classify, danger::DangerLevel};
+use super::{
+    directive::SafetyTier,
+    hint::Hint,
+    speech::{Said, Speech},
+    weights::WEIGHTS,
+};
+use crate::danger::DangerLevel;
 
 /// An action to be judged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
-    pub hint: Folded,
+    pub hint: Hint,
     /// The most dangerous operation of ours that the hint names.
     pub known: Option<(String, DangerLevel)>,
     /// How many times the same was done in this execution before.
@@ -49,175 +54,17 @@ fn baseline(level: DangerLevel) -> u8 {
     }
 }
 
-/// Words that make things worse, and by how much.
-struct Weight {
-    about: &'static str,
-    points: u8,
-    /// Whether they count although nothing is changed.
-    for_reading: bool,
-    words: &'static [&'static str],
-}
-
-const WEIGHTS: &[Weight] = &[
-    Weight {
-        about: "it cannot be undone",
-        points: 20,
-        for_reading: false,
-        words: &[
-            "permanently",
-            "irreversibly",
-            "irreversible",
-            "forever",
-            "force",
-            "forced",
-            "forcibly",
-            "hard",
-            "rf",
-            "fr",
-            "unrecoverable",
-            "overwrite",
-            "overwriting",
-            "shred",
-            "mkfs",
-            "format",
-        ],
-    },
-    Weight {
-        about: "it concerns many things",
-        points: 18,
-        for_reading: false,
-        words: &[
-            "all",
-            "every",
-            "everything",
-            "everyone",
-            "everybody",
-            "entire",
-            "whole",
-            "bulk",
-            "mass",
-            "recursive",
-            "recursively",
-            "batch",
-            "wildcard",
-        ],
-    },
-    Weight {
-        about: "it concerns what others rely on",
-        points: 15,
-        for_reading: false,
-        words: &[
-            "production",
-            "prod",
-            "live",
-            "customer",
-            "customers",
-            "main",
-            "master",
-            "database",
-            "backup",
-            "backups",
-        ],
-    },
-    Weight {
-        about: "it concerns credentials",
-        points: 30,
-        for_reading: true,
-        words: &[
-            "password",
-            "passwords",
-            "passwd",
-            "credential",
-            "credentials",
-            "secret",
-            "secrets",
-            "token",
-            "tokens",
-            "apikey",
-            "keychain",
-            "ssh",
-            "id_rsa",
-            "shadow",
-            "env",
-            "private",
-        ],
-    },
-    Weight {
-        about: "it concerns money",
-        points: 25,
-        for_reading: false,
-        words: &[
-            "money",
-            "payment",
-            "payments",
-            "pay",
-            "paying",
-            "invoice",
-            "invoices",
-            "refund",
-            "purchase",
-            "purchasing",
-            "transfer",
-            "transferring",
-            "bank",
-            "wire",
-            "salary",
-            "payroll",
-            "card",
-        ],
-    },
-    Weight {
-        about: "it takes or gives rights",
-        points: 20,
-        for_reading: true,
-        words: &[
-            "sudo",
-            "root",
-            "admin",
-            "administrator",
-            "chmod",
-            "chown",
-            "grant",
-            "granting",
-            "privilege",
-            "privileges",
-        ],
-    },
-    Weight {
-        about: "it runs a command whose effects are open",
-        points: 10,
-        for_reading: false,
-        words: &["shell", "bash", "sh", "powershell", "eval", "exec", "curl", "wget", "script", "command"],
-    },
-    Weight {
-        about: "it leaves this place",
-        points: 6,
-        for_reading: false,
-        words: &[
-            "http",
-            "https",
-            "email",
-            "emailing",
-            "upload",
-            "uploading",
-            "publish",
-            "publishing",
-            "tweet",
-            "post",
-            "external",
-        ],
-    },
-];
-
-/// Verbs that only say that something else is done.
-const NEUTRAL: [&str; 7] = ["call", "invoke", "execute", "exec", "run", "perform", "request"];
-
 impl Scorer for Words {
     fn score(&self, action: &Action, escalate_after: u32) -> Risk {
         let mut factors = Vec::new();
         let named = action.known.as_ref().map(|(name, _)| name.as_str());
-        let words = words(&action.hint.text, named);
-        let said = spoken(&words, action.known.is_some());
+        // Both ways to read it count: "dropTable" hides two words, and "dElEtE" is one.
+        let speeches: Vec<Speech<'_>> = action.hint.forms().map(|text| Speech::read(text, named)).collect();
+        let said = speeches.iter().enumerate().filter_map(|(place, speech)| {
+            let followed = speeches.get(place + 1).is_some_and(Speech::has_neutral);
+            speech.said(followed)
+        });
+        let said = said.max_by_key(|said| said.level);
         let mut score = match (&action.known, said) {
             (Some((name, level)), said) => {
                 factors.push(format!("it names the operation '{name}', which is {level}"));
@@ -231,17 +78,32 @@ impl Scorer for Words {
                 UNKNOWN_SCORE
             }
         };
-        let reading = score <= baseline(DangerLevel::Safe);
-        for weight in WEIGHTS.iter().filter(|weight| weight.for_reading || !reading) {
-            if let Some(word) = words.iter().find(|word| weight.words.contains(word)) {
+        let is_reading = |score: u8| score <= baseline(DangerLevel::Safe);
+        // No verb before a command makes it a harmless one.
+        if score < UNKNOWN_SCORE
+            && let Some(more) = speeches.iter().find_map(|speech| speech.does_more(is_reading(score)))
+        {
+            score = UNKNOWN_SCORE;
+            factors.push(format!("{more} can do more than that"));
+        }
+        let reading = is_reading(score);
+        for (place, weight) in WEIGHTS.iter().enumerate().filter(|(_, weight)| weight.for_reading || !reading)
+        {
+            if let Some(word) = speeches.iter().find_map(|speech| speech.weighed(place)) {
                 score = score.saturating_add(weight.points);
                 factors.push(format!("{} ('{word}'): +{}", weight.about, weight.points));
             }
         }
         score = score.min(100);
-        if action.hint.hides && score < SafetyTier::Confirm.floor() {
-            score = SafetyTier::Confirm.floor();
-            factors.push("characters are hidden in its words".to_owned());
+        for (unseen, why) in [
+            (action.hint.folded.hides, "characters are hidden in its words"),
+            (speeches.iter().any(Speech::is_spelled), "words are spelled letter by letter"),
+            (action.hint.is_foreign(), "some of its words are in a script that nothing is known of here"),
+        ] {
+            if unseen && score < SafetyTier::Confirm.floor() {
+                score = SafetyTier::Confirm.floor();
+                factors.push(why.to_owned());
+            }
         }
         if !reading && action.repeated >= escalate_after {
             let raised = match SafetyTier::of(score) {
@@ -257,73 +119,29 @@ impl Scorer for Words {
     }
 }
 
-/// What is done by the same words counts as the same deed.
-#[must_use]
-pub fn deed(hint: &Folded, known: Option<&str>) -> String {
-    if let Some(known) = known {
-        return known.to_owned();
-    }
-    let words = words(&hint.text, None);
-    let said = verb(&words, false).map(|verb| verb.word);
-    said.or(words.first().copied()).unwrap_or_default().to_owned()
-}
-
-/// The words of a hint, without those of an operation that is looked at by its name.
-fn words<'a>(text: &'a str, named: Option<&str>) -> Vec<&'a str> {
-    let names = text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'));
-    let others = names.filter(|name| named != Some(*name));
-    others.flat_map(|name| name.split('_')).filter(|word| !word.is_empty()).collect()
-}
-
-/// What the words of a hint say.
-#[derive(Clone, Copy)]
-struct Said {
-    level: DangerLevel,
-    what: &'static str,
-}
-
-impl Said {
+impl Said<'_> {
     fn tell(self, factors: &mut Vec<String>) -> DangerLevel {
         factors.push(format!("'{}' is {}", self.what, self.level));
         self.level
     }
 }
 
-fn spoken(words: &[&str], beside_a_name: bool) -> Option<Said> {
-    if let Some((level, what)) = phrase(words) {
-        return Some(Said { level, what });
+/// What is done by the same words counts as the same deed.
+#[must_use]
+pub fn deed(hint: &Hint, known: Option<&str>) -> String {
+    if let Some(known) = known {
+        return known.to_owned();
     }
-    verb(words, beside_a_name).map(|verb| Said { level: verb.danger, what: verb.word })
-}
-
-/// The worst verb. Those that only lead to another count where there is none.
-fn verb(words: &[&str], beside_a_name: bool) -> Option<classify::Verb> {
-    let verbs = || words.iter().filter_map(|word| classify::verb(word));
-    let worst = verbs().filter(|verb| !NEUTRAL.contains(&verb.word)).max_by_key(|verb| verb.danger);
-    worst.or_else(|| verbs().next().filter(|_| !beside_a_name))
-}
-
-/// Phrases as dangerous as the names that read like them, wherever in the sentence they stand.
-fn phrase(words: &[&str]) -> Option<(DangerLevel, &'static str)> {
-    let verbs: Vec<Option<classify::Verb>> = words.iter().map(|word| classify::verb(word)).collect();
-    let plain = |place: usize| match verbs.get(place)? {
-        Some(verb) => Some(verb.word),
-        None => words.get(place).copied(),
-    };
-    let starts = (0..words.len()).filter(|&place| matches!(verbs.get(place), Some(Some(_))));
-    // A few words behind the verb are as much as a name has.
-    let phrases = starts.map(|start| (start..start + 3).map_while(plain).collect::<Vec<_>>().join("_"));
-    phrases.filter_map(|phrase| classify::patterns::level(&phrase, None)).max_by_key(|(level, _)| *level)
+    Speech::read(hint.apart().unwrap_or(&hint.folded.text), None).deed().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::autonomy::fold::fold;
 
     fn risk(hint: &str, known: Option<DangerLevel>, repeated: u32) -> Risk {
         let known = known.map(|level| ("some_operation".to_owned(), level));
-        Words.score(&Action { hint: fold(hint), known, repeated }, 20)
+        Words.score(&Action { hint: Hint::read(hint), known, repeated }, 20)
     }
 
     /// REQ-AUTO-18
@@ -391,7 +209,10 @@ mod tests {
         assert!(tiers[..20].iter().all(|tier| *tier == SafetyTier::Confirm));
         assert!(tiers[20..].iter().all(|tier| *tier == SafetyTier::Verify));
         assert_eq!(risk("some_operation 5", Some(DangerLevel::Safe), 500).score, 5);
-        assert_eq!(deed(&fold("Deleting record 5"), None), deed(&fold("delete the record 6"), None));
+        assert_eq!(
+            deed(&Hint::read("Deleting record 5"), None),
+            deed(&Hint::read("delete the record 6"), None)
+        );
     }
 
     #[test]

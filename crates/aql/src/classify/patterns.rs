@@ -60,6 +60,11 @@ pub fn level(name: &str, server: Option<&str>) -> Option<(DangerLevel, &'static 
     found.map(|pattern| (pattern.level, pattern.text))
 }
 
+/// Whether a pattern has this word. A name without any such word has no level by itself, which is cheaper to ask.
+pub(crate) fn has(word: &str) -> bool {
+    PATTERNS.iter().any(|pattern| pattern.words.contains(&word))
+}
+
 impl Pattern {
     fn fits(&self, parts: &[String]) -> bool {
         // The star stands for at least something, except behind the words of 'delete_all*' and 'bulk_delete*'.
@@ -105,6 +110,7 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(level(name, None).map(|(level, _)| level), expected, "{name}");
+            assert!(expected.is_none() || words::of_name(name).iter().any(|word| has(word)), "{name}");
         }
     }
 

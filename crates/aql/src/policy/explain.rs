@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     Behaviour, Decision, Facts, Policy, Verdict,
-    rule::Rule,
+    rule::{Rule, Then},
     table::{self, Level, Taken},
 };
 use crate::{
@@ -28,7 +28,7 @@ pub struct Layer {
 /// A decision with everything that led to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Explanation {
-    /// The operation, or the words of a hint.
+    /// The operation.
     pub subject: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub danger: Option<&'static str>,
@@ -63,6 +63,15 @@ pub fn explain(registry: &Registry, id: OperationId, facts: &Facts<'_>) -> Expla
         layers,
     )
     .of(said)
+}
+
+/// What a rule comes to by itself.
+fn verdict(then: Then) -> Verdict {
+    match then {
+        Then::Allow | Then::AllowUnasked => Verdict::Allow,
+        Then::Confirm => Verdict::Confirm,
+        Then::Deny => Verdict::Deny,
+    }
 }
 
 /// Everything that is said of the call, whatever comes of it.
@@ -139,7 +148,7 @@ fn of_rule(
     let meets = rule.meets(operation, taken.category, taken.danger)
         && rule.meets_caller(facts.principal)
         && conditions.iter().all(|condition| condition.holds(facts.params, rule.then.tightens()));
-    let says = super::hint::verdict(rule.then);
+    let says = verdict(rule.then);
     meets.then(|| layer(&format!("rule {}", place + 1), says, format!("{}: {}", rule.then, rule.says())))
 }
 

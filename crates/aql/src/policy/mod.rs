@@ -9,7 +9,6 @@ pub mod condition;
 pub mod explain;
 pub mod facts;
 mod glob;
-pub mod hint;
 pub mod matrix;
 mod message;
 pub mod minimums;

@@ -71,6 +71,14 @@ pub struct Called<'a> {
 /// Stands for each on its own.
 const EACH: &str = "*";
 
+fn fits(rule: &Option<String>, value: Option<&str>) -> bool {
+    match rule.as_deref() {
+        None => true,
+        Some(EACH) => value.is_some(),
+        Some(name) => value == Some(name),
+    }
+}
+
 /// A budget of the operator's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quota {
@@ -92,15 +100,15 @@ pub struct Quota {
 
 impl Quota {
     pub(super) fn counts(&self, called: &Called<'_>) -> bool {
-        let fits = |rule: &Option<String>, value: Option<&str>| match rule.as_deref() {
-            None => true,
-            Some(EACH) => value.is_some(),
-            Some(name) => value == Some(name),
-        };
-        fits(&self.upstream, called.server)
+        self.concerns(called.operation, called.category, called.server)
             && fits(&self.caller, Some(called.principal))
-            && self.category.is_none_or(|category| category == called.category)
-            && named(&self.operations, called.operation)
+    }
+
+    /// Whether calls of an operation count, some callers' if not everybody's.
+    pub(crate) fn concerns(&self, operation: &str, category: Category, server: Option<&str>) -> bool {
+        fits(&self.upstream, server)
+            && self.category.is_none_or(|own| own == category)
+            && named(&self.operations, operation)
     }
 
     /// What tells it from others. Two quotas with the same would count together.

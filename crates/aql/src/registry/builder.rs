@@ -10,6 +10,7 @@ use crate::{
     name::ToolPrefix,
     policy::Policy,
     profile::{Mode, Profile},
+    quota::Quota,
     validate::Strictness,
 };
 
@@ -39,6 +40,7 @@ pub struct Builder {
     pub(super) strictness: Strictness,
     pub(super) policy: Policy,
     pub(super) safety_loop: autonomy::Mode,
+    pub(super) quotas: Vec<Quota>,
     pub(super) operations: Vec<define::Operation>,
     pub(super) types: Vec<define::Type>,
     pub(super) pinned: Vec<String>,
@@ -59,6 +61,7 @@ impl Builder {
             strictness: Strictness::default(),
             policy: Policy::default(),
             safety_loop: autonomy::Mode::default(),
+            quotas: Vec::new(),
             operations: Vec::new(),
             types: Vec::new(),
             pinned: Vec::new(),
@@ -119,6 +122,13 @@ impl Builder {
     #[must_use]
     pub fn safety_loop(mut self, mode: autonomy::Mode) -> Self {
         self.safety_loop = mode;
+        self
+    }
+
+    /// Says which calls quotas may pause, so that those operations take the token that goes on.
+    #[must_use]
+    pub fn quotas(mut self, quotas: Vec<Quota>) -> Self {
+        self.quotas = quotas;
         self
     }
 

@@ -142,6 +142,19 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
             }
         }
     }
+    if !builder.quotas.is_empty() {
+        let token = param::freeze(&shared::quota_continue(), &declared, "quotas", true, &mut report);
+        for operation in operations.iter_mut().filter(|operation| operation.name.as_str() != INTROSPECT) {
+            let (name, server) = (operation.name.as_str(), operation.server.as_deref());
+            let pauses = builder.quotas.iter().any(|quota| quota.concerns(name, operation.category, server));
+            let is_taken =
+                operation.params.iter().any(|param| param.name == shared::QUOTA_CONTINUE_PUBLISHED);
+            if pauses && !is_taken {
+                operation.params.extend(token.clone());
+                operation.signature = signature(operation);
+            }
+        }
+    }
     let mut registry = Registry {
         adapter: builder.adapter,
         mode: builder.mode,

@@ -213,6 +213,16 @@ impl Registry {
         self.table.standing(id)
     }
 
+    /// Whether an operation publishes the token that goes on after a quota's pause.
+    #[must_use]
+    pub fn takes_quota_token(&self, operation: &str) -> bool {
+        let found = self.id(operation).and_then(|id| self.get(id));
+        found.is_some_and(|operation| {
+            let mut aliases = operation.params.iter().flat_map(|param| &param.aliases);
+            aliases.any(|alias| alias == crate::shared::QUOTA_CONTINUE)
+        })
+    }
+
     /// Decides one call whose parameters were validated.
     #[must_use]
     pub fn decide(&self, id: OperationId, facts: &Facts<'_>) -> Decision {

@@ -4,7 +4,7 @@ use aql::{
     category::Category,
     danger::DangerLevel,
     error::Code,
-    policy::{Condition, Decision, Policy, Rule, Standing, Test, Then, Verdict, hint},
+    policy::{Condition, Decision, Policy, Rule, Standing, Test, Then, Verdict},
     registry::{Endpoint, Registry},
     request::Call,
     trust::TrustLevel,
@@ -174,31 +174,4 @@ fn a_rule_that_cannot_be_used_is_told() {
     let built = Registry::builder("x").policy(ruled(vec![Rule::new(Then::Allow), broken])).build();
     let problems = built.unwrap_err().to_string();
     assert_eq!(problems, "the operator's rules: 'rule 2' cannot be used: '(' is no regular expression");
-}
-
-/// LREQ-GATE-12
-#[test]
-fn words_without_an_operation_are_met_by_patterns_too() {
-    let rules = vec![
-        rule(&["deploy_*"], Then::Confirm),
-        rule(&["delete_backups"], Then::Deny),
-        rule(&["drop_*"], Then::AllowUnasked),
-        Rule { callers: texts(&["guest"]), ..rule(&["read_*"], Then::Deny) },
-    ];
-    let policy = Policy { deny: texts(&["format_disk*"]), ..ruled(rules) };
-    for (hint, expected) in [
-        ("list the files", Verdict::Allow),
-        ("Deploy the site", Verdict::Confirm),
-        ("now deploy-site", Verdict::Confirm),
-        ("then DELETE backups, quickly", Verdict::Deny),
-        ("format_disk /dev/sda", Verdict::Deny),
-        ("undeploy it", Verdict::Allow),
-        ("drop table users", Verdict::Confirm),
-        ("read mail", Verdict::Allow),
-        ("", Verdict::Allow),
-    ] {
-        assert_eq!(hint::decide(&policy, hint, "local").verdict(), expected, "{hint}");
-        assert_eq!(hint::explain(&policy, hint, "local").decision, expected);
-    }
-    assert_eq!(hint::decide(&policy, "read mail", "guest").verdict(), Verdict::Deny);
 }

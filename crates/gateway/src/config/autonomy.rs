@@ -2,16 +2,20 @@
 
 use std::time::Duration;
 
-use aql::autonomy::{Mode, Rules, Settings, Stages, Tolerance};
+use aql::{
+    autonomy::{Mode, Rules, Settings, Stages, Tolerance, define},
+    policy::{Policy, Reason},
+    registry::{Builder, Registry},
+};
 
 use super::{
     bounds::{self, Bounds},
     environment::{self, Environment},
-    error::Error,
+    error::{Error, Place},
     file::{self, Placed},
     given::{Given, strongest},
 };
-use crate::adapters::safety_loop::Options;
+use crate::adapters::safety_loop::{Options, definitions};
 
 /// `only` says that the loop is all there is, which then works unless it is switched off.
 pub(super) fn options(
@@ -43,6 +47,61 @@ pub(super) fn options(
         agents,
         challenge: Duration::from_secs(seconds),
     })
+}
+
+/// What the loop cannot do without.
+const NEEDED: [&str; 5] = [
+    define::EXECUTE_AGENT,
+    define::RECORD_EXECUTION_STEP,
+    define::COMPLETE_EXECUTION,
+    define::ABORT_EXECUTION,
+    define::VERIFY_CHALLENGE,
+];
+
+/// Refuses a policy that would take the loop's own operations away: it would be announced, and no agent could report anything.
+/// Only `confirm_operation` may be missing, since the operator's side can do without it.
+pub(super) fn served(written: &file::Safety, policy: &Policy, options: &Options) -> Result<(), Error> {
+    if options.mode == Mode::Disabled {
+        return Ok(());
+    }
+    let Ok(autonomy) = options.autonomy() else { return Ok(()) };
+    let (operations, types) = definitions(&autonomy);
+    let builder = Registry::builder("loop").policy(policy.clone()).types(types);
+    // What is wrong with the policy itself is told where everything is put together.
+    let Ok(registry) = operations.into_iter().fold(builder, Builder::operation).build() else {
+        return Ok(());
+    };
+    let denied = |name: &'static str| Some((name, registry.standing(registry.id(name)?).denied()?));
+    let missing: Vec<(&str, &Reason)> = NEEDED.into_iter().filter_map(denied).collect();
+    let Some((_, reason)) = missing.first() else { return Ok(()) };
+    let names: Vec<&str> = missing.iter().map(|(name, _)| *name).collect();
+    let (place, what) = culprit(written, reason);
+    let message =
+        format!("the safety loop is {}, but {what} leaves out its {}", options.mode, names.join(", "));
+    let help = "let these operations be called, or set 'mode = \"disabled\"' under '[safety.loop]'";
+    Err(Error::new(place, message).help_with(help))
+}
+
+/// The setting that leaves an operation out.
+fn culprit(written: &file::Safety, reason: &Reason) -> (Place, String) {
+    let of = |text: &Placed<String>| Place::File(Some(text.span()));
+    let place = match reason {
+        Reason::TooDangerous { .. } => written.max_danger.as_ref().map(of),
+        Reason::NotAllowed => written.allow.iter().flatten().next().map(of),
+        Reason::DenyRule(pattern) => {
+            written.deny.iter().flatten().find(|given| given.get() == pattern).map(of)
+        }
+        _ => None,
+    };
+    let what = match reason {
+        Reason::TooDangerous { max, .. } => format!("'max_danger = \"{max}\"'"),
+        Reason::NotAllowed => "'allow'".to_owned(),
+        Reason::DenyRule(pattern) => format!("'{pattern}' under 'deny'"),
+        other => format!("a rule ({other})"),
+    };
+    // A rule may be any of them, so what wants the operations is shown.
+    let mode = || written.supervision.as_ref()?.mode.as_ref().map(of);
+    (place.or_else(mode).unwrap_or(Place::File(None)), what)
 }
 
 fn rules(written: &file::Autonomy, section: &str, base: Rules) -> Result<Rules, Error> {

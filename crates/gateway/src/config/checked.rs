@@ -151,6 +151,12 @@ pub(super) fn check(
     let Settled { upstreams, left_out, warnings: about_upstreams } = settled;
     let confirmation = confirmation::settings(&file.safety, environment)?;
     let safety_loop = autonomy::options(&file.safety, environment, flags.safety_only)?;
+    let policy = Policy {
+        gating: confirmation.confirmation != Confirmation::Off,
+        tokens: confirmation.confirmation == Confirmation::Token,
+        ..with_loop(safety::policy(&file.safety)?, &safety_loop)
+    };
+    autonomy::served(&file.safety, &policy, &safety_loop)?;
     let about_safety = confirmation::warnings(&confirmation);
     let warnings = [warnings(&server), about_safety, file.notes.clone(), about_upstreams].concat();
     let max_database_bytes = &file.store.max_database_bytes;
@@ -167,11 +173,7 @@ pub(super) fn check(
         executions: executions(&file.executions)?,
         page_bytes: whole(bounds::PAGE_BYTES.check_or_default(file.limits.page_bytes.as_ref())?),
         operator: operator::operator(&file.operator, base, environment, flags.allow_remote)?,
-        policy: Policy {
-            gating: confirmation.confirmation != Confirmation::Off,
-            tokens: confirmation.confirmation == Confirmation::Token,
-            ..with_loop(safety::policy(&file.safety)?, &safety_loop)
-        },
+        policy,
         confirmation,
         quotas: quota::limits(file, &upstreams)?,
         safety_loop,

@@ -16,7 +16,7 @@ fn rules() -> Rules {
 }
 
 fn report(hint: &str) -> Report {
-    let action = Action { hint: fold(hint), known: None, repeated: 0 };
+    let action = Action { hint: Hint::read(hint), known: None, repeated: 0 };
     Report { action, outcome: None, steps_before: 0 }
 }
 

@@ -1,13 +1,13 @@
-//! What the rules make of a call.
+//! What the rules make of a call, and the safety loop of a hint.
 
 use std::process::ExitCode;
 
 use gateway::{
     aql::policy::Explanation,
-    explain::Subject,
+    explain::Call,
     operator::{
         desk::{Desk, ShownBlock},
-        explain::{Question, explain_today},
+        explain::{Judged, Question, explain_today, judge_today},
         shown::{self, line},
     },
     store,
@@ -21,7 +21,10 @@ use crate::{
 
 #[derive(clap::Subcommand)]
 pub(super) enum Policy {
-    /// Show what would be decided about a call, and why, without calling anything
+    /// Show what would be decided about a call or an agent's next step, and why, without calling anything
+    ///
+    /// A call is decided by the rules, with what is blocked today. A hint is judged as the execution safety loop would judge
+    /// the first step of an execution: its stages, the risk score with its factors, and the verdict.
     Test(Test),
 }
 
@@ -36,8 +39,11 @@ pub(super) struct Test {
     /// What an agent says it is about to do, instead of an operation
     #[arg(long, value_name = "TEXT", conflicts_with = "operation")]
     hint: Option<String>,
+    /// The agent that says it, with the settings of '[safety.agent.NAME]'; without, those of all agents
+    #[arg(long, value_name = "NAME", requires = "hint", conflicts_with = "operation")]
+    agent: Option<String>,
     /// Who would call [default: local]
-    #[arg(long)]
+    #[arg(long, conflicts_with = "hint")]
     principal: Option<String>,
     /// Print JSON
     #[arg(long)]
@@ -53,6 +59,9 @@ impl Policy {
 
 impl Test {
     fn run(&self, configuration: &Configuration) -> Result<ExitCode, Failure> {
+        if let Some(hint) = &self.hint {
+            return self.judge(configuration, hint);
+        }
         let question = self.question()?;
         let registry = crate::commands::registry(configuration)?;
         let blocks = self.blocks(configuration)?;
@@ -71,10 +80,21 @@ impl Test {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn question(&self) -> Result<Question, Failure> {
-        if let Some(hint) = &self.hint {
-            return Ok(Question::Exactly(Subject::Hint(hint.clone())));
+    fn judge(&self, configuration: &Configuration, hint: &str) -> Result<ExitCode, Failure> {
+        let config = configuration.read().map_err(Failure::configuration)?;
+        let registry = crate::commands::registry(configuration)?;
+        let blocks = self.blocks(configuration)?;
+        let told = judge_today(&registry, &config.safety_loop, hint, self.agent.as_deref(), &blocks)
+            .map_err(|error| Failure::usage(&error.to_string(), "mend the patterns of '[safety.loop]'"))?;
+        if self.json {
+            report::print(&shown::json(&serde_json::to_string(&told).unwrap_or_default()));
+        } else {
+            report::print(&readable_hint(&told));
         }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn question(&self) -> Result<Question, Failure> {
         let operation = self.operation.clone().unwrap_or_default();
         let Some(text) = &self.params else { return Ok(Question::Operation(operation)) };
         let params: Map<String, Value> = serde_json::from_str(text).map_err(|error| {
@@ -83,7 +103,7 @@ impl Test {
                 "write it as in '{\"first\": 5}'",
             )
         })?;
-        Ok(Question::Exactly(Subject::Call { operation, params }))
+        Ok(Question::Exactly(Call { operation, params }))
     }
 
     /// Who is blocked today, where anything was ever decided.
@@ -112,5 +132,35 @@ fn readable(told: &Explanation) -> String {
         let says = layer.says.as_str();
         lines.push(format!("{mark} {:<width$}  {says:<7}  {}", layer.layer, shown(&layer.because)));
     }
+    lines.join("\n")
+}
+
+fn readable_hint(told: &Judged) -> String {
+    let shown = |text: &str| line(text, 300);
+    let mut lines = vec![format!("{}  {}", shown(&told.hint), told.verdict.to_uppercase())];
+    let whose = match (&told.agent, told.own_settings) {
+        (Some(agent), true) => format!("settings of {}", shown(agent)),
+        (Some(agent), false) => format!("agent {}, settings of all agents", shown(agent)),
+        (None, _) => "settings of all agents".to_owned(),
+    };
+    lines.push(format!(
+        "  {whose}: {}, {} steps, {} risk tolerance",
+        told.mode, told.max_autonomous_steps, told.risk_tolerance
+    ));
+    if let Some(name) = &told.names {
+        lines.push(format!("  names the operation {}", shown(name)));
+    }
+    let width = told.stages.iter().map(|stage| stage.stage.len()).max().unwrap_or_default();
+    for stage in &told.stages {
+        let decides = matches!(stage.says.as_str(), "pauses" | "stops" | "approves");
+        let mark = if decides { "→" } else { " " };
+        let row =
+            format!("{mark} {:<width$}  {:<11}  {}", stage.stage, stage.says.as_str(), shown(&stage.because));
+        lines.push(row.trim_end().to_owned());
+    }
+    lines.push(format!("  risk score {} ({})", told.risk.score, told.risk.tier.as_str()));
+    lines.extend(told.risk.factors.iter().map(|factor| format!("    {}", shown(factor))));
+    lines.push(format!("  verdict: {}, because: {}", told.verdict, shown(&told.because)));
+    lines.extend(told.note.iter().map(|note| format!("  note: {}", shown(note))));
     lines.join("\n")
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::harness::{Era, data};
+use crate::harness::{Era, aqueduct, command, data};
 
 /// REQ-LOOP-22 REQ-LOOP-23 LREQ-GATE-12
 #[test]
@@ -47,4 +47,29 @@ fn the_loop_alone_serves_seven_operations_and_keeps_nothing_else() {
     files.sort();
     files.retain(|name| !name.starts_with("operator"));
     assert_eq!(files, ["safety.db", "verification.key"]);
+}
+
+/// REQ-LOOP-22
+#[test]
+fn a_loop_whose_operations_may_not_be_called_does_not_start() {
+    let directory = data();
+    let file = directory.path().join("policy.toml");
+    for (written, what) in
+        [("max_danger = 'safe'", "max_danger"), ("allow = ['introspect', 'get_*']", "'allow'")]
+    {
+        std::fs::write(&file, format!("[safety]\n{written}\n[safety.loop]\nmode = 'enforcing'\n")).unwrap();
+        let name = file.to_str().unwrap();
+        for arguments in [&["--safety-only", "--policy", name][..], &["--config", name]] {
+            let mut serve = command(&aqueduct(), directory.path());
+            let serve = serve.args(["serve", "--stdio"]).args(arguments);
+            let output = serve.stdin(std::process::Stdio::null()).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!output.status.success(), "{said}");
+            // A report may break its lines anywhere.
+            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            for part in ["the safety loop is enforcing", what, "record_execution_step"] {
+                assert!(said.contains(part), "{part} in {said}");
+            }
+        }
+    }
 }

@@ -128,6 +128,38 @@ fn a_quota_warns_pauses_and_stops_and_a_token_continues_once() {
 
 /// LREQ-RATE-06
 #[test]
+fn the_parameter_that_continues_is_found_where_a_quota_can_pause() {
+    let lines =
+        "[[safety.quota]]\nmetric = 'requests_per_day'\noperations = ['one_echo']\nwarn = 1\npause = 2";
+    let place = Place::new().stdio("one", &[], "").lines(lines);
+    let mut client = place.client();
+    let mut takes = |name: &str| {
+        let details = call(&mut client, "introspect", json!({"query": "operations", "name": name}));
+        let params = details["data"]["operation"]["parameters"].as_array().unwrap().clone();
+        let found = params.into_iter().find(|param| param["name"] == "quota_continue");
+        found.map(|param| {
+            let about = param["description"].as_str().unwrap_or_default().to_owned();
+            (param["required"] == true, about.contains("_quota_continue"))
+        })
+    };
+    assert_eq!(takes("one_echo"), Some((false, true)));
+    assert_eq!(takes("list_entities"), None, "nothing pauses it");
+    for _ in 1..=2 {
+        assert_eq!(echo(&mut client, "x")["success"], true);
+    }
+    let error = refused(&mut client, "one_echo", json!({"text": "x"}));
+    let token = error["details"]["confirmation_token"].clone();
+    for forged in [json!("quota_continue_x"), json!("x"), json!(7)] {
+        let error = refused(&mut client, "one_echo", json!({"text": "x", "quota_continue": forged}));
+        assert_eq!(error["code"], "TOKEN_INVALID", "{forged} {error}");
+    }
+    assert_eq!(answered(&mut client, "one_echo", json!({"text": "x", "quota_continue": token})), "x");
+    let elsewhere = refused(&mut client, "list_entities", json!({"quota_continue": "x"}));
+    assert_eq!(elsewhere["code"], "VALIDATION_UNKNOWN_PARAM", "{elsewhere}");
+}
+
+/// LREQ-RATE-06
+#[test]
 fn another_session_cannot_use_a_token() {
     let place = Place::new()
         .stdio("one", &[], "")

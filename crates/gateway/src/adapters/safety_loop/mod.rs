@@ -30,6 +30,7 @@ use aql::{
 use jiff::SignedDuration;
 use serde_json::{Map, Value};
 
+pub(crate) use operations::known;
 pub use operations::{definitions, operations};
 
 use crate::{

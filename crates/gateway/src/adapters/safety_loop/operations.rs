@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use aql::{
-    autonomy::{Autonomy, StepOutcome, code, define, fold},
+    autonomy::{Autonomy, Hint, StepOutcome, code, define, fold},
     danger::DangerLevel,
     define::{Operation, Type},
     error::{Code, Error},
@@ -144,8 +144,8 @@ async fn execute(asked: Asked) -> Result<Value, Error> {
 async fn record(asked: Asked) -> Result<Value, Error> {
     let agent = asked.agent()?;
     let hint = asked.text("next_action_hint").unwrap_or_default();
-    let folded = fold(hint);
-    if folded.text.is_empty() {
+    let judged = Hint::read(hint);
+    if judged.is_empty() {
         return Err(blank("next_action_hint"));
     }
     let Asked { own, registry, context, .. } = &asked;
@@ -154,8 +154,8 @@ async fn record(asked: Asked) -> Result<Value, Error> {
         agent: agent.clone(),
         caller: caller(&context.session),
         hint: code::mask(hint),
-        known: known(registry, &folded.text),
-        folded,
+        known: known(registry, &judged),
+        judged,
         description: asked.kept("step_description"),
         outcome: asked.text("outcome").and_then(StepOutcome::read),
         findings: asked.kept("findings"),
@@ -178,9 +178,10 @@ async fn record(asked: Asked) -> Result<Value, Error> {
     }
 }
 
-/// The most dangerous operation that a hint names.
-fn known(registry: &Registry, hint: &str) -> Option<(String, DangerLevel)> {
-    let names = hint.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
+/// The most dangerous operation that a hint names, in its own spelling or in camel case.
+pub(crate) fn known(registry: &Registry, hint: &Hint) -> Option<(String, DangerLevel)> {
+    let is_apart = |letter: char| !(letter.is_ascii_alphanumeric() || letter == '_');
+    let names = hint.forms().flat_map(|text| text.split(is_apart));
     let others = names.filter(|name| !RESERVED.contains(name));
     let found = others.filter_map(|name| registry.get(registry.id(name)?));
     let worst = found.max_by_key(|operation| operation.danger().level)?;

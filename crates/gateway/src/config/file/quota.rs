@@ -28,7 +28,8 @@ pub(in crate::config) struct Quota {
     /// Count only operations whose names fit one of these patterns, `*` standing for any run of characters.
     #[schemars(extend("default" = []))]
     pub(in crate::config) operations: Option<Vec<Text>>,
-    /// Beyond this, answers carry a warning.
+    /// Beyond this, answers carry a warning. Those of a batch do not, since the protocol's batch has no place for any; `introspect`
+    /// with `quota_status` tells it, and so does the next single call.
     pub(in crate::config) warn: Fraction,
     /// Beyond this, every call is answered with a token, and made when it is repeated with it.
     pub(in crate::config) pause: Fraction,

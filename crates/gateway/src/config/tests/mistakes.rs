@@ -46,6 +46,32 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "'sha256': The SHA-256 of",
     ),
     ("[profile.mine]", "1:1: 'profile.mine' has no 'families'", "'families': The families, each"),
+    // a safety loop without its operations
+    (
+        "[safety]\nmax_danger = 'safe'\n[safety.loop]\nmode = 'enforcing'",
+        "2:14: the safety loop is enforcing, but 'max_danger = \"safe\"' leaves out its execute_agent, record_execution_step,",
+        "let these operations be called, or set",
+    ),
+    (
+        "[safety]\nallow = ['list_*', 'get_*']\n[safety.loop]\nmode = 'monitoring'",
+        "2:10: the safety loop is monitoring, but 'allow' leaves out its execute_agent,",
+        "let these operations be called",
+    ),
+    (
+        "[safety]\nallow = ['*_execution', 'execute_agent', 'verify_*']\n[safety.loop]\nmode = 'logging'",
+        "2:10: the safety loop is logging, but 'allow' leaves out its record_execution_step",
+        "let these operations be called",
+    ),
+    (
+        "[safety]\ndeny = ['x', 'record_*']\n[safety.loop]\nmode = 'enforcing'",
+        "2:14: the safety loop is enforcing, but 'record_*' under 'deny' leaves out its record_execution_step",
+        "let these operations be called",
+    ),
+    (
+        "[[safety.rule]]\noperations = ['verify_*']\nthen = 'deny'\n[safety.loop]\nmode = 'enforcing'",
+        "5:8: the safety loop is enforcing, but a rule (",
+        "let these operations be called",
+    ),
     // quotas
     (
         "[[safety.quota]]\nmetric = 'requests_per_second'\nwarn = 1\npause = 2",

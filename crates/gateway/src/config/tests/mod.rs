@@ -131,7 +131,10 @@ fn every_key_of_a_full_file_takes_effect() {
     assert_eq!(checked.store.max_database_bytes, Some(1 << 30));
     assert!(!checked.entities.enabled);
     assert_eq!(checked.entities.index, ["metadata.status", "metadata.owner.team"]);
-    assert_eq!(checked.policy.allow, ["*_item", "introspect"]);
+    assert_eq!(
+        checked.policy.allow,
+        ["*_item", "introspect", "*_execution*", "execute_agent", "verify_challenge"]
+    );
     assert_eq!(checked.policy.deny, ["delete_*"]);
     assert_eq!(checked.policy.max_danger, Some(DangerLevel::Reversible));
     assert_eq!(checked.policy.calls_per_minute, Some(600));

@@ -18,7 +18,7 @@ mod watch;
 use std::sync::Arc;
 
 use aql::{
-    autonomy::{Autonomy, Challenge, Directive, Folded, Mode, Scorer, StepOutcome},
+    autonomy::{Autonomy, Challenge, Directive, Hint, Mode, Scorer, StepOutcome},
     danger::DangerLevel,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -264,7 +264,7 @@ pub struct NewStep {
     pub caller: Caller,
     /// As written, but without codes.
     pub hint: String,
-    pub folded: Folded,
+    pub judged: Hint,
     /// The most dangerous operation of ours that it names.
     pub known: Option<(String, DangerLevel)>,
     pub description: Option<String>,

@@ -39,7 +39,7 @@ pub(super) fn action(step: &NewStep) -> [u8; 32] {
     let mut hasher = Sha256::new();
     hasher.update(step.agent.as_bytes());
     hasher.update([0]);
-    hasher.update(step.folded.text.as_bytes());
+    hasher.update(step.judged.folded.text.as_bytes());
     hasher.finalize().into()
 }
 

@@ -144,11 +144,11 @@ fn judged(
     judge: &Judge,
     execution: &AgentExecution,
 ) -> Result<(Verdict, String), Error> {
-    let deed = risk::deed(&step.folded, step.known.as_ref().map(|(name, _)| name.as_str()));
+    let deed = risk::deed(&step.judged, step.known.as_ref().map(|(name, _)| name.as_str()));
     let repeated = connection
         .prepare_cached("SELECT count(*) FROM agent_steps WHERE execution_id = ?1 AND deed = ?2")?
         .query_row((&execution.id, &deed), |row| row.get(0))?;
-    let action = Action { hint: step.folded.clone(), known: step.known.clone(), repeated };
+    let action = Action { hint: step.judged.clone(), known: step.known.clone(), repeated };
     let report = Report { action, outcome: step.outcome, steps_before: execution.unseen_steps };
     let settings = judge.autonomy.of(&step.agent);
     Ok((evaluate(settings, judge.scorer.as_ref(), &report), deed))

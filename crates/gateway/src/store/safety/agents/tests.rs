@@ -7,7 +7,7 @@ mod steps;
 use std::path::Path;
 use std::sync::Arc;
 
-use aql::autonomy::{Action, Autonomy, Mode, Risk, Rules, Settings, fold};
+use aql::autonomy::{Action, Autonomy, Hint, Mode, Risk, Rules, Settings};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use crate::store::Options;
 /// A hint of "score 70" scores 70, and everything else 10.
 fn by_number(action: &Action) -> Risk {
     let number =
-        action.hint.text.strip_prefix("score ").and_then(|rest| rest.split(' ').next()?.parse().ok());
+        action.hint.folded.text.strip_prefix("score ").and_then(|rest| rest.split(' ').next()?.parse().ok());
     let score = number.unwrap_or(10);
     Risk { score, factors: vec![format!("risk score {score}")] }
 }
@@ -86,7 +86,7 @@ impl Process {
             agent: agent.to_owned(),
             caller: mallory(),
             hint: hint.to_owned(),
-            folded: fold(hint),
+            judged: Hint::read(hint),
             known: None,
             description: Some("what was done".to_owned()),
             outcome,
