@@ -20,10 +20,17 @@ export interface Layout {
   height: number;
 }
 
+/** A place that an edge keeps free in a layer which it only passes. */
+interface Slot {
+  id: string;
+  isNode: boolean;
+}
+
 export const NODE_WIDTH = 168;
 export const NODE_HEIGHT = 44;
 const GAP_X = 150;
 const GAP_Y = 34;
+const PASS_HEIGHT = 14;
 const MARGIN = 16;
 /** Sweeps over the layers that bring connected nodes near each other. */
 const SWEEPS = 6;
@@ -32,25 +39,50 @@ export function layout(graph: Graph): Layout {
   const ids = new Map(graph.nodes.map((node) => [node.id, node]));
   const edges = graph.edges.filter((edge) => ids.has(edge.from) && ids.has(edge.to));
   const layer = layersOf(graph.nodes, edges);
-  const columns: string[][] = [];
-  for (const { id } of graph.nodes) (columns[layer.get(id) ?? 0] ??= []).push(id);
-  const filled = columns.filter(Boolean);
-  order(filled, edges);
-  const tallest = Math.max(1, ...filled.map((column) => column.length));
-  const height = 2 * MARGIN + tallest * NODE_HEIGHT + (tallest - 1) * GAP_Y;
-  const nodes = filled.flatMap((column, x) => {
-    const needs = column.length * NODE_HEIGHT + (column.length - 1) * GAP_Y;
-    return column.map((id, y): Placed => ({
-      ...(ids.get(id) as GraphNode),
-      x: MARGIN + x * (NODE_WIDTH + GAP_X),
-      y: (height - needs) / 2 + y * (NODE_HEIGHT + GAP_Y),
-    }));
+  const columns: Slot[][] = [];
+  for (const { id } of graph.nodes) (columns[layer.get(id) ?? 0] ??= []).push({ id, isNode: true });
+  // A long edge goes through a place of its own in every layer between its ends, so that it crosses no node.
+  const passes = edges.map((edge) => {
+    const [first, last] = [layer.get(edge.from) ?? 0, layer.get(edge.to) ?? 0];
+    const between: string[] = [];
+    for (let at = first + 1; at < last; at++) {
+      const id = `${edge.from}\n${edge.to}\n${at}`;
+      (columns[at] ??= []).push({ id, isNode: false });
+      between.push(id);
+    }
+    return between;
   });
-  const placed = new Map(nodes.map((node) => [node.id, node]));
+  const links = edges.flatMap((edge, index) => {
+    const stops = [edge.from, ...(passes[index] ?? []), edge.to];
+    return stops.slice(1).map((to, at): [string, string] => [stops[at] as string, to]);
+  });
+  order(columns, links);
+  const tall = (column: Slot[]): number =>
+    column.reduce((sum, slot) => sum + (slot.isNode ? NODE_HEIGHT : PASS_HEIGHT), 0) + (column.length - 1) * GAP_Y;
+  const height = 2 * MARGIN + Math.max(NODE_HEIGHT, ...columns.map(tall));
+  const nodes: Placed[] = [];
+  const points = new Map<string, { x: number; y: number }>();
+  columns.forEach((column, index) => {
+    const x = MARGIN + index * (NODE_WIDTH + GAP_X);
+    let y = (height - tall(column)) / 2;
+    for (const slot of column) {
+      const size = slot.isNode ? NODE_HEIGHT : PASS_HEIGHT;
+      points.set(slot.id, { x, y: y + size / 2 });
+      const node = ids.get(slot.id);
+      if (slot.isNode && node) nodes.push({ ...node, x, y });
+      y += size + GAP_Y;
+    }
+  });
+  const amount = (pick: (edge: GraphEdge) => string, id: string): number => edges.filter((edge) => pick(edge) === id).length;
   return {
     nodes,
-    edges: edges.map((edge) => drawn(edge, placed.get(edge.from) as Placed, placed.get(edge.to) as Placed)),
-    width: 2 * MARGIN + filled.length * NODE_WIDTH + Math.max(0, filled.length - 1) * GAP_X,
+    edges: edges.map((edge, index) => {
+      const stops = [edge.from, ...(passes[index] ?? []), edge.to].map((id) => points.get(id) as { x: number; y: number });
+      // Edges are near each other where many of them meet; the label stands at the other end.
+      const isSpread = amount((one) => one.from, edge.from) > amount((one) => one.to, edge.to);
+      return drawn(edge, stops, isSpread);
+    }),
+    width: 2 * MARGIN + columns.length * NODE_WIDTH + Math.max(0, columns.length - 1) * GAP_X,
     height,
   };
 }
@@ -94,46 +126,72 @@ function layersOf(nodes: GraphNode[], edges: GraphEdge[]): Map<string, number> {
 }
 
 /** Puts each node where its neighbours are in the middle, from left to right and back. */
-function order(columns: string[][], edges: GraphEdge[]): void {
+function order(columns: Slot[][], links: [string, string][]): void {
   const neighbours = new Map<string, string[]>();
-  for (const { from, to } of edges) {
+  for (const [from, to] of links) {
     neighbours.set(from, [...(neighbours.get(from) ?? []), to]);
     neighbours.set(to, [...(neighbours.get(to) ?? []), from]);
   }
   const position = new Map<string, number>();
-  const note = (column: string[]): void => column.forEach((id, index) => position.set(id, index / Math.max(1, column.length - 1)));
+  const note = (column: Slot[]): void => column.forEach(({ id }, index) => position.set(id, index / Math.max(1, column.length - 1)));
   columns.forEach(note);
   for (let sweep = 0; sweep < SWEEPS; sweep++) {
     const list = sweep % 2 === 0 ? columns : [...columns].reverse();
     for (const column of list) {
       const middle = new Map(
-        column.map((id) => {
+        column.map(({ id }): [string, number] => {
           const near = (neighbours.get(id) ?? []).map((other) => position.get(other) ?? 0);
           return [id, near.length === 0 ? (position.get(id) ?? 0) : near.reduce((sum, one) => sum + one, 0) / near.length];
         }),
       );
-      column.sort((a, b) => (middle.get(a) ?? 0) - (middle.get(b) ?? 0));
+      column.sort((a, b) => (middle.get(a.id) ?? 0) - (middle.get(b.id) ?? 0));
       note(column);
     }
   }
 }
 
-function drawn(edge: GraphEdge, from: Placed, to: Placed): Drawn {
-  const isBack = to.x <= from.x;
+interface Point {
+  x: number;
+  y: number;
+}
+
+function drawn(edge: GraphEdge, stops: Point[], labelAtEnd: boolean): Drawn {
+  const from = stops[0] as Point;
+  const to = stops[stops.length - 1] as Point;
   if (edge.from === edge.to) {
     const x = from.x + NODE_WIDTH / 2;
-    const path = `M${x - 20} ${from.y} C${x - 30} ${from.y - 26} ${x + 30} ${from.y - 26} ${x + 20} ${from.y}`;
-    return { ...edge, path, labelX: x, labelY: from.y - 18 };
+    const y = from.y - NODE_HEIGHT / 2;
+    const path = `M${x - 20} ${y} C${x - 30} ${y - 26} ${x + 30} ${y - 26} ${x + 20} ${y}`;
+    return { ...edge, path, labelX: x, labelY: y - 13 };
   }
-  const x1 = isBack ? from.x : from.x + NODE_WIDTH;
-  const x2 = isBack ? to.x + NODE_WIDTH : to.x;
-  const y1 = from.y + NODE_HEIGHT / 2 + (isBack ? 10 : 0);
-  const y2 = to.y + NODE_HEIGHT / 2 + (isBack ? 10 : 0);
-  const bend = Math.max(40, Math.abs(x2 - x1) / 2) * (isBack ? -1 : 1);
-  const path = `M${x1} ${y1} C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
-  // Nearer to where it leads, since edges that leave one node begin in the same place.
-  const t = 0.62;
+  // An edge that leads back goes below those that lead on.
+  const isBack = to.x <= from.x;
+  const curves: Curve[] = [];
+  for (let i = 1; i < stops.length; i++) {
+    const [left, right] = [stops[i - 1] as Point, stops[i] as Point];
+    const start = { x: isBack ? left.x : left.x + NODE_WIDTH, y: left.y + (isBack ? 12 : 0) };
+    const end = { x: isBack ? right.x + NODE_WIDTH : right.x, y: right.y + (isBack ? 12 : 0) };
+    curves.push({ start, end, bend: Math.max(40, Math.abs(end.x - start.x) / 2) * (isBack ? -1 : 1) });
+  }
+  const path = curves
+    .map(({ start, end, bend }, index) => {
+      // Between two curves it goes straight through the layer.
+      const begin = index === 0 ? `M${start.x} ${start.y}` : `L${start.x} ${start.y}`;
+      return `${begin} C${start.x + bend} ${start.y} ${end.x - bend} ${end.y} ${end.x} ${end.y}`;
+    })
+    .join(" ");
+  const { x, y } = labelAtEnd ? along(curves[curves.length - 1] as Curve, 0.66) : along(curves[0] as Curve, 0.34);
+  return { ...edge, path, labelX: x, labelY: y };
+}
+
+interface Curve {
+  start: Point;
+  end: Point;
+  bend: number;
+}
+
+function along({ start, end, bend }: Curve, t: number): Point {
   const mix = (a: number, b: number, c: number, d: number): number =>
     (1 - t) ** 3 * a + 3 * (1 - t) ** 2 * t * b + 3 * (1 - t) * t ** 2 * c + t ** 3 * d;
-  return { ...edge, path, labelX: mix(x1, x1 + bend, x2 - bend, x2), labelY: mix(y1, y1, y2, y2) };
+  return { x: mix(start.x, start.x + bend, end.x - bend, end.x), y: mix(start.y, start.y, end.y, end.y) };
 }

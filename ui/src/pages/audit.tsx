@@ -63,8 +63,8 @@ export default function Audit() {
       )}
       {shown.length > 0 && (
         <div class="table">
-          <table>
-            <thead><tr><th class="number">No.</th><th>Time</th><th class="main">Event</th><th>Outcome</th><th class="opt">Operation</th><th class="opt">Who</th><th class="opt">Channel</th></tr></thead>
+          <table class="list">
+            <thead><tr><th class="number opt">No.</th><th>Time</th><th class="main">Event</th><th>Outcome</th><th class="opt">Operation</th><th class="opt">Who</th><th class="opt">Channel</th></tr></thead>
             <tbody>
               {shown.map((entry) => (
                 <Entry key={entry.number} entry={entry} isOpen={open === entry.number} onToggle={() => setOpen(open === entry.number ? null : entry.number)} />
@@ -90,10 +90,10 @@ function Entry({ entry, isOpen, onToggle }: { entry: AuditEntry; isOpen: boolean
   return (
     <>
       <tr>
-        <td class="number muted">{entry.number}</td>
+        <td class="number muted opt">{entry.number}</td>
         <td class="time"><Time us={Date.parse(entry.at) * 1000} /></td>
         <td class="main"><button type="button" class="link-like" data-row aria-expanded={isOpen} onClick={onToggle}>{text("event") || "?"}</button></td>
-        <td>{outcome && <span class={`status ${OUTCOMES[outcome] ?? "other"}`}><i aria-hidden="true" /><span>{outcome}</span></span>}</td>
+        <td class="took">{outcome && <span class={`status ${OUTCOMES[outcome] ?? "other"}`}><i aria-hidden="true" /><span>{outcome}</span></span>}</td>
         <td class="opt">{text("operation")}</td>
         <td class="opt">{text("agent") || text("principal")}</td>
         <td class="opt">{text("channel")}</td>

@@ -40,7 +40,7 @@ export default function CallGraph() {
         <div class="graph" role="group" aria-label="Who calls whom. The table below says the same.">
           <svg viewBox={`0 0 ${drawn.width} ${drawn.height}`} width={drawn.width} height={drawn.height}>
             <defs>
-              <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" /></marker>
+              <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" /></marker>
             </defs>
             {drawn.edges.map((edge) => (
               <g key={`${edge.from}\n${edge.to}`} class={`edge ${edge.errors > 0 ? "failing" : ""} ${isNear(edge) ? "" : "far"}`}>

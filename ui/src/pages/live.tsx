@@ -117,7 +117,7 @@ export default function Live() {
       )}
       {fitting.length > 0 && (
         <div class="table">
-          <table class="tail">
+          <table class="list">
             <thead>
               <tr>
                 <th>Time</th>
@@ -149,7 +149,7 @@ function Row({ row, isRaw }: { row: TailRow; isRaw: boolean }) {
   return (
     <tr class={row.status}>
       <td class="time"><Time us={row.at_us} /></td>
-      <td><StatusMark status={row.status} brief /></td>
+      <td class="state"><StatusMark status={row.status} brief /></td>
       <td class="main">
         {isRaw && <span class="kind">{row.kind}</span>}
         <span class="arrow" title={way} aria-label={way}>{arrow}</span>
@@ -159,7 +159,7 @@ function Row({ row, isRaw }: { row: TailRow; isRaw: boolean }) {
       </td>
       <td class="opt">{plain(row.peer)}</td>
       <td class="opt">{plain(row.agent)}</td>
-      <td class="number">{row.duration_us === null ? "" : duration(row.duration_us)}</td>
+      <td class="number took">{row.duration_us === null ? "" : duration(row.duration_us)}</td>
     </tr>
   );
 }

@@ -38,7 +38,7 @@ export default function Operations() {
       <div class="bar">
         <h1>Operations</h1>
         {NAMES.map((name) => (
-          <TextField key={name} label={`${name[0]?.toUpperCase()}${name.slice(1)}`} value={given(name)} onInput={(value) => changeQuery({ [name]: value })} />
+          <TextField key={name} label={`${name[0]?.toUpperCase()}${name.slice(1)}`} value={given(name)} isOptional={name !== "operation" && name !== "server"} onInput={(value) => changeQuery({ [name]: value })} />
         ))}
         <Select label="Status" value={given("status")} choices={choicesOf(["running", "waiting", "ok", "error", "cancelled"], "any")} onChange={(value) => changeQuery({ status: value })} />
         <Select label="Took" value={given("slow")} choices={SLOW} onChange={(value) => changeQuery({ slow: value })} />

@@ -56,7 +56,7 @@ export default function Sessions() {
       )}
       {paged.rows.length > 0 && (
         <div class="table">
-          <table>
+          <table class="list">
             <thead>
               <tr>
                 <th>Started</th>
@@ -74,17 +74,17 @@ export default function Sessions() {
               {paged.rows.map((row) => (
                 <tr key={row.session_id} class={row.status}>
                   <td class="time"><Time us={row.started_us} /></td>
-                  <td><StatusMark status={row.status} brief /></td>
+                  <td class="state"><StatusMark status={row.status} brief /></td>
                   <td class="main">
                     <a data-row href={to.session(row.session_id)}>{plain(row.title || row.session_id)}</a>
                     {row.tags.map((tag) => <span key={tag} class="tag">{plain(tag)}</span>)}
                   </td>
-                  <td><EngineMark engine={row.engine} /></td>
+                  <td class="side"><EngineMark engine={row.engine} /></td>
                   <td class="opt">{plain(row.agent ?? "")}</td>
                   <td class="opt">{plain(row.principal ?? row.connection ?? "")}{row.transport && <span class="muted"> {row.transport}</span>}</td>
                   <td class="number opt">{count(row.span_count)}</td>
                   <td class={`number opt ${row.error_count > 0 ? "error-text" : "muted"}`}>{count(row.error_count)}</td>
-                  <td class="number">{row.duration_us === null ? "…" : duration(row.duration_us)}</td>
+                  <td class="number took">{row.duration_us === null ? "…" : duration(row.duration_us)}</td>
                 </tr>
               ))}
             </tbody>

@@ -121,6 +121,7 @@ function ApprovalCard({ approval, now, mayAct }: { approval: Approval; now: numb
   const answer = (what: "approve" | "deny"): void =>
     void act(`approvals/${encodeURIComponent(approval.id)}/${what}`, note.trim() ? { note: note.trim() } : undefined);
   const danger = String(approval.danger_level);
+  const isOver = Date.parse(approval.expires_at) <= now;
   return (
     <article class={`card danger-${danger}`} data-row tabIndex={0} aria-label={`${approval.operation}, ${danger}`}>
       <header>
@@ -141,8 +142,8 @@ function ApprovalCard({ approval, now, mayAct }: { approval: Approval; now: numb
           <label class="field grow"><span class="unseen">Note for the audit log</span>
             <input type="text" placeholder="Note for the audit log (may be left out)" maxLength={500} value={note} onInput={(event) => setNote(event.currentTarget.value)} />
           </label>
-          <button type="button" class="approve" disabled={isBusy || isFresh} onClick={() => answer("approve")}>Approve once</button>
-          <button type="button" class="deny" disabled={isBusy || isFresh} onClick={() => answer("deny")}>Deny</button>
+          <button type="button" class="approve" disabled={isBusy || isFresh || isOver} onClick={() => answer("approve")}>Approve once</button>
+          <button type="button" class="deny" disabled={isBusy || isFresh || isOver} onClick={() => answer("deny")}>Deny</button>
         </footer>
       )}
       {told !== null && <p class="error-text" role="alert">{told}</p>}

@@ -193,10 +193,12 @@ export function TextField(props: {
   label: string;
   value: string;
   placeholder?: string;
+  /** Left out where there is little room, unless it says something. */
+  isOptional?: boolean;
   onInput(value: string): void;
 }) {
   return (
-    <label class="field">
+    <label class={`field ${props.isOptional && props.value === "" ? "opt" : ""}`}>
       <span>{props.label}</span>
       <input
         type="text"

@@ -1,7 +1,7 @@
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { LatencyPoint } from "../api/types.ts";
 import { clock, count, duration } from "../lib/format.ts";
 
-const WIDTH = 720;
 const HEIGHT = 180;
 const LEFT = 62;
 const BOTTOM = 22;
@@ -9,13 +9,23 @@ const TOP = 10;
 
 /** Latency over time: three percentiles as lines on a logarithmic scale, errors as marks below. */
 export function LatencyPlot({ points }: { points: LatencyPoint[] }) {
+  const figure = useRef<HTMLElement>(null);
+  const [width, setWidth] = useState(720);
+  useEffect(() => {
+    const element = figure.current;
+    if (!element) return;
+    // As wide as there is room, so that letters keep their size.
+    const observer = new ResizeObserver(([seen]) => seen && setWidth(Math.max(240, Math.round(seen.contentRect.width))));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [points.length > 1]);
   const values = points.flatMap((point) => [point.p50_us, point.p99_us]).filter((us): us is number => us !== null && us > 0);
   if (points.length < 2 || values.length === 0) return <p class="muted">Not enough calls for a plot yet.</p>;
   const low = 10 ** Math.floor(Math.log10(Math.min(...values)));
   const high = Math.max(10 ** Math.ceil(Math.log10(Math.max(...values))), low * 10);
   const first = points[0]?.at_us ?? 0;
   const last = points[points.length - 1]?.at_us ?? 1;
-  const x = (us: number): number => LEFT + ((us - first) / Math.max(1, last - first)) * (WIDTH - LEFT - 8);
+  const x = (us: number): number => LEFT + ((us - first) / Math.max(1, last - first)) * (width - LEFT - 8);
   const y = (us: number): number => {
     const share = (Math.log10(Math.max(us, low)) - Math.log10(low)) / (Math.log10(high) - Math.log10(low));
     return HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP);
@@ -43,11 +53,11 @@ export function LatencyPlot({ points }: { points: LatencyPoint[] }) {
     : "";
   const failed = points.reduce((sum, point) => sum + point.errors, 0);
   return (
-    <figure class="plot">
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`Latency over time. ${told} ${count(failed)} errors.`}>
+    <figure ref={figure} class="plot">
+      <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`Latency over time. ${told} ${count(failed)} errors.`}>
         {levels.map((level) => (
           <g key={level}>
-            <line class="grid" x1={LEFT} x2={WIDTH - 8} y1={y(level)} y2={y(level)} />
+            <line class="grid" x1={LEFT} x2={width - 8} y1={y(level)} y2={y(level)} />
             <text x={LEFT - 8} y={y(level) + 4} text-anchor="end">{duration(level)}</text>
           </g>
         ))}
@@ -62,7 +72,7 @@ export function LatencyPlot({ points }: { points: LatencyPoint[] }) {
         <path class="p95" d={line((point) => point.p95_us)} />
         <path class="p50" d={line((point) => point.p50_us)} />
         <text x={LEFT} y={HEIGHT - 5}>{clock(first)}</text>
-        <text x={WIDTH - 8} y={HEIGHT - 5} text-anchor="end">{clock(last)}</text>
+        <text x={width - 8} y={HEIGHT - 5} text-anchor="end">{clock(last)}</text>
       </svg>
       <figcaption>
         <span class="key p50">p50</span> <span class="key p95">p95</span> <span class="key p99">p99</span>{" "}

@@ -8,7 +8,7 @@ import { StatusMark, Time } from "./basic.tsx";
 export function SpanTable({ spans, action }: { spans: SpanRow[]; action?: (span: SpanRow) => ComponentChildren }) {
   return (
     <div class="table">
-      <table>
+      <table class="list">
         <thead>
           <tr>
             <th>Started</th>
@@ -24,7 +24,7 @@ export function SpanTable({ spans, action }: { spans: SpanRow[]; action?: (span:
           {spans.map((span) => (
             <tr key={span.trace_id + span.span_id} class={span.status}>
               <td class="time"><Time us={span.started_us} /></td>
-              <td><StatusMark status={span.status} brief /></td>
+              <td class="state"><StatusMark status={span.status} brief /></td>
               <td class="main">
                 <a data-row href={to.trace(span.trace_id, span.span_id)}>{plain(span.operation ?? span.tool ?? span.name)}</a>
                 <span class="muted"> {plain(span.operation || span.tool ? span.name : (span.method ?? ""))}</span>
@@ -32,7 +32,7 @@ export function SpanTable({ spans, action }: { spans: SpanRow[]; action?: (span:
               </td>
               <td class="opt">{plain(span.peer ?? "")}</td>
               <td class="opt">{plain(span.agent ?? "")}</td>
-              <td class="number"><Duration span={span} /></td>
+              <td class="number took"><Duration span={span} /></td>
               {action && <td class="actions">{action(span)}</td>}
             </tr>
           ))}

@@ -138,7 +138,7 @@ function drawBar(context: CanvasRenderingContext2D, picture: Picture, index: num
   if (found.waitWidth >= 1) {
     // What it waited for somebody is at the end of the bar, as much as it was.
     context.fillStyle = colors.wait;
-    context.fillRect(found.x + found.width - found.waitWidth, top + tall / 2 - 2, found.waitWidth, 4);
+    context.fillRect(found.x + found.width - found.waitWidth, top + tall - 3, found.waitWidth, 5);
   }
   if (isOpen) {
     context.fillStyle = status === WAITING ? colors.wait : colors.running;
