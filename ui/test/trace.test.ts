@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SpanRow } from "../src/api/types.ts";
 import { bar, density, pan, ticks, whole, zoom } from "../src/trace/layout.ts";
-import { Builder, ERROR, matching, rowOf, spanId, visible, word } from "../src/trace/model.ts";
+import { build as treeOf, type Columns, matching, rowOf, spanId, visible, word } from "../src/trace/model.ts";
 import { SpanReader } from "../src/trace/stream.ts";
+import { ERROR } from "../src/trace/table.ts";
 
 function span(id: number, parent: number | null, started: number, more: Partial<SpanRow> = {}): SpanRow {
   const hex = (value: number): string => value.toString(16).padStart(16, "0");
@@ -31,10 +32,13 @@ function span(id: number, parent: number | null, started: number, more: Partial<
   };
 }
 
-function build(...spans: SpanRow[]): ReturnType<Builder["build"]> {
-  const builder = new Builder();
-  builder.add(spans);
-  return builder.build(1_000_000);
+const NOW = 1_000_000;
+
+function build(...spans: unknown[]): Columns {
+  const reader = new SpanReader();
+  reader.push(new TextEncoder().encode(JSON.stringify({ spans })));
+  assert.deepEqual(reader.end(), { spans: [] });
+  return treeOf(reader.table, NOW);
 }
 
 test("rows stand in the order of the tree, children by their start", () => {
@@ -98,26 +102,49 @@ test("the deepest tree needs no stack", () => {
 test("an answer is read in pieces of any size", () => {
   const tricky = [
     span(1, null, 1, { name: 'quote " and \\ and ]} [{ end' }),
-    span(2, 1, 2, { name: "ends with a backslash \\" }),
-    span(3, 1, 3, { name: "漢字 😀 \"spans\":[" }),
+    span(2, 1, 2, { name: "ends with a backslash \\", status: "cancelled", error: "漢字 😀 \u0007" }),
+    { attributes: { "a]": ["}", { b: '"' }] }, events: [], ...span(3, 1, 3, { name: '"spans":[', duration_us: null }) },
+    { ...span(0xfedc_ba98_7654, 2, 1_763_286_000_123_456, { operation: null, tool: "t" }), waited_us: 1.5 },
   ];
-  const answer = { session: { tags: ["a", "]"], title: 'ä漢 "spans": [', more: [[1], { spans: [5] }] }, spans: tricky, truncated: false };
-  const bytes = new TextEncoder().encode(JSON.stringify(answer));
-  for (const size of [1, 2, 3, 5, 7, 16, 64, 1000, bytes.length]) {
-    const reader = new SpanReader<SpanRow>();
-    const rows: SpanRow[] = [];
-    for (let i = 0; i < bytes.length; i += size) rows.push(...reader.push(bytes.slice(i, i + size)));
-    assert.deepEqual(rows, tricky, `pieces of ${size}`);
-    assert.deepEqual(reader.end(), { ...answer, spans: [] }, `pieces of ${size}`);
+  const session = { tags: ["a", "]"], title: 'ä漢 "spans": [', more: [[1], { spans: [5] }] };
+  const answer = { session, spans: tricky, truncated: false };
+  const texts = [JSON.stringify(answer), JSON.stringify(answer, null, 2)];
+  const expected = build(...tricky);
+  assert.deepEqual([...expected.name].map((name) => word(expected, name)), tricky.map((one) => one.name).toSpliced(1, 3, "ends with a backslash \\", "span 280223976814164", '"spans":['));
+  assert.equal(word(expected, expected.error[1]), "漢字 😀 \u0007");
+  assert.equal(word(expected, expected.operation[2]), "t");
+  assert.equal(expected.start[2], 1_763_286_000_123_455);
+  assert.equal(expected.waited[2], 1.5);
+  assert.equal(expected.duration[3], -1);
+  assert.equal(spanId(expected, 2), "0000fedcba987654");
+  for (const text of texts) {
+    const bytes = new TextEncoder().encode(text);
+    for (const size of [1, 2, 3, 5, 7, 16, 64, 1000, bytes.length]) {
+      const reader = new SpanReader();
+      for (let i = 0; i < bytes.length; i += size) reader.push(bytes.slice(i, i + size));
+      assert.deepEqual(treeOf(reader.table, NOW), expected, `pieces of ${size}`);
+      assert.deepEqual(reader.end(), { ...answer, spans: [] }, `pieces of ${size}`);
+    }
+  }
+});
+
+test("thousands of different words and spans are all kept", () => {
+  const many = Array.from({ length: 5000 }, (_, i) => span(i + 1, null, i));
+  const columns = build(...many);
+  assert.equal(columns.length, 5000);
+  for (const i of [0, 1, 999, 1024, 4999]) {
+    assert.equal(word(columns, columns.name[i]), `span ${i + 1}`);
+    assert.equal(rowOf(columns, (i + 1).toString(16).padStart(16, "0")), i);
   }
 });
 
 test("an answer that was cut off is an error, and one without spans is none", () => {
-  const cut = new SpanReader<SpanRow>();
+  const cut = new SpanReader();
   cut.push(new TextEncoder().encode('{"spans": [{"a": 1}, {"b'));
   assert.throws(() => cut.end());
-  const none = new SpanReader<SpanRow>();
-  assert.deepEqual(none.push(new TextEncoder().encode('{"spans" : [ ] , "truncated": true}')), []);
+  const none = new SpanReader();
+  none.push(new TextEncoder().encode('{"spans" : [ ] , "truncated": true}'));
+  assert.equal(none.table.length, 0);
   assert.deepEqual(none.end(), { spans: [], truncated: true });
 });
 

@@ -2,7 +2,8 @@
 
 import { duration } from "../lib/format.ts";
 import { bar, density, ticks, type Window } from "./layout.ts";
-import { type Columns, ERROR, RUNNING, WAITING, word } from "./model.ts";
+import { type Columns, word } from "./model.ts";
+import { ERROR, RUNNING, WAITING } from "./table.ts";
 
 export const ROW = 24;
 export const OVERVIEW = 30;

@@ -1,7 +1,6 @@
 /** Fetches a trace and makes columns of it, away from the page's own thread. */
 
-import type { SpanRow } from "../api/types.ts";
-import { buffers, Builder, type Columns } from "./model.ts";
+import { buffers, build, type Columns } from "./model.ts";
 import { SpanReader } from "./stream.ts";
 
 export interface Asked {
@@ -31,22 +30,21 @@ async function load({ url, headers }: Asked): Promise<void> {
     tell({ kind: "refused", status: response.status, code, message });
     return;
   }
-  const reader = new SpanReader<SpanRow>();
-  const builder = new Builder();
+  const reader = new SpanReader();
+  const { table } = reader;
   let next = FIRST_SPANS;
   const stream = response.body.getReader();
   for (;;) {
     const { done, value } = await stream.read();
     if (done) break;
-    builder.add(reader.push(value));
-    if (builder.length >= next) {
-      next = builder.length * 4;
-      const columns = builder.build(Date.now() * 1000);
-      tell({ kind: "part", columns });
+    reader.push(value);
+    if (table.length >= next) {
+      next = table.length * 4;
+      tell({ kind: "part", columns: build(table, Date.now() * 1000) });
     }
   }
   const envelope = reader.end<Record<string, unknown>>();
-  tell({ kind: "whole", columns: builder.build(Date.now() * 1000), envelope });
+  tell({ kind: "whole", columns: build(table, Date.now() * 1000), envelope });
 }
 
 function tell(told: Told): void {

@@ -1,15 +1,9 @@
 /**
- * A trace in columns. 100,000 objects cost a browser more than 100,000 numbers in arrays, and arrays go from the worker to
- * the page without being copied. Rows are numbered in the order of the tree: parents before their children, children by
+ * A trace in columns, which go from the worker to the page without being copied. Rows are numbered in the order of the tree: parents before their children, children by
  * their start.
  */
 
-import type { SpanRow, Status } from "../api/types.ts";
-
-export const STATUSES: readonly Status[] = ["running", "waiting", "ok", "error", "cancelled"];
-export const RUNNING = 0;
-export const WAITING = 1;
-export const ERROR = 3;
+import { ERROR, Of, RUNNING, type Table, WAITING } from "./table.ts";
 
 export interface Columns {
   length: number;
@@ -47,96 +41,37 @@ export interface Columns {
   open: number;
 }
 
-export class Builder {
-  private readonly words = new Map<string, number>([["", 0]]);
-  private readonly rows: Packed[] = [];
-  private readonly known = new Map<string, number>();
-
-  get length(): number {
-    return this.rows.length;
-  }
-
-  add(rows: SpanRow[]): void {
-    for (const row of rows) {
-      const packed: Packed = {
-        id: row.span_id,
-        parent: row.parent_id ?? "",
-        started: row.started_us,
-        duration: row.duration_us ?? -1,
-        waited: row.waited_us,
-        status: Math.max(0, STATUSES.indexOf(row.status)),
-        name: this.word(row.name),
-        operation: this.word(row.operation ?? row.tool ?? ""),
-        peer: this.word(row.peer ?? ""),
-        agent: this.word(row.agent ?? ""),
-        kind: this.word(row.kind),
-        trace: this.word(row.trace_id),
-        error: this.word(row.error ?? ""),
-      };
-      const key = row.span_id;
-      const before = this.known.get(key);
-      if (before === undefined) {
-        this.known.set(key, this.rows.length);
-        this.rows.push(packed);
-      } else this.rows[before] = packed;
-    }
-  }
-
-  private word(text: string): number {
-    const known = this.words.get(text);
-    if (known !== undefined) return known;
-    this.words.set(text, this.words.size);
-    return this.words.size - 1;
-  }
-
-  /** The tree of what was added so far. Circles and parents that are missing make roots. */
-  build(now: number): Columns {
-    const { rows, known } = this;
-    const n = rows.length;
-    const parents = new Int32Array(n).fill(-1);
-    let orphans = 0;
-    for (let i = 0; i < n; i++) {
-      const { parent } = at(rows, i);
-      if (parent === "") continue;
-      const found = known.get(parent);
-      if (found === undefined) orphans += 1;
-      else if (found !== i) parents[i] = found;
-    }
-    const order = ordered(rows, parents);
-    return fill(rows, parents, order, orphans, [...this.words.keys()], now);
-  }
-}
-
-interface Packed {
-  id: string;
-  parent: string;
-  started: number;
-  duration: number;
-  waited: number;
-  status: number;
-  name: number;
-  operation: number;
-  peer: number;
-  agent: number;
-  kind: number;
-  trace: number;
-  error: number;
-}
-
 function at<T>(list: ArrayLike<T>, index: number): T {
   return list[index] as T;
 }
 
+/** The tree of what is known so far. Circles and parents that are missing make roots. */
+export function build(table: Table, now: number): Columns {
+  const n = table.length;
+  const parents = new Int32Array(n).fill(-1);
+  let orphans = 0;
+  for (let i = 0; i < n; i++) {
+    const [high, low] = [table.at(Of.ParentHigh, i), table.at(Of.ParentLow, i)];
+    // An id of nothing but zeros means that there is none.
+    if (high === 0 && low === 0) continue;
+    const found = table.rowOf(high, low);
+    if (found === -1) orphans += 1;
+    else if (found !== i) parents[i] = found;
+  }
+  return fill(table, parents, ordered(table, parents), orphans, now);
+}
+
 /** All rows, parents first, then by start. */
-function ordered(rows: Packed[], parents: Int32Array): Uint32Array {
-  const n = rows.length;
+function ordered(table: Table, parents: Int32Array): Uint32Array {
+  const n = table.length;
+  const started = table.columns[Of.Started] as Float64Array;
   const byStart = new Uint32Array(n);
   let isSorted = true;
   for (let i = 0; i < n; i++) {
     byStart[i] = i;
-    if (i > 0 && at(rows, i).started < at(rows, i - 1).started) isSorted = false;
+    if (i > 0 && at(started, i) < at(started, i - 1)) isSorted = false;
   }
-  if (!isSorted) byStart.sort((a, b) => at(rows, a).started - at(rows, b).started || a - b);
+  if (!isSorted) byStart.sort((a, b) => at(started, a) - at(started, b) || a - b);
   // Children as linked lists in the order of their start.
   const firstChild = new Int32Array(n + 1).fill(-1);
   const lastChild = new Int32Array(n + 1).fill(-1);
@@ -183,39 +118,38 @@ function reverse(list: number[], from: number): void {
   }
 }
 
-function fill(
-  rows: Packed[],
-  parents: Int32Array,
-  order: Uint32Array,
-  orphans: number,
-  words: string[],
-  now: number,
-): Columns {
-  const n = rows.length;
-  let origin = Infinity;
-  for (const row of rows) origin = Math.min(origin, row.started);
-  if (n === 0) origin = 0;
+function fill(table: Table, parents: Int32Array, order: Uint32Array, orphans: number, now: number): Columns {
+  const n = table.length;
+  const started = table.columns[Of.Started] as Float64Array;
+  let origin = n === 0 ? 0 : Infinity;
+  for (let i = 0; i < n; i++) origin = Math.min(origin, at(started, i));
+  const put = <To extends Float64Array | Uint32Array | Uint8Array>(to: To, of: Of): To => {
+    const from = table.columns[of] as Float64Array;
+    for (let i = 0; i < n; i++) to[i] = from[order[i] as number] as number;
+    return to;
+  };
+  const numbers = (of: Of): Uint32Array => put(new Uint32Array(n), of);
   const columns: Columns = {
     length: n,
-    start: new Float64Array(n),
-    duration: new Float64Array(n),
-    waited: new Float64Array(n),
-    status: new Uint8Array(n),
+    start: put(new Float64Array(n), Of.Started),
+    duration: put(new Float64Array(n), Of.Duration),
+    waited: put(new Float64Array(n), Of.Waited),
+    status: put(new Uint8Array(n), Of.Status),
     depth: new Uint16Array(n),
     parent: new Int32Array(n),
     below: new Uint32Array(n),
     failed: new Uint8Array(n),
-    idHigh: new Uint32Array(n),
-    idLow: new Uint32Array(n),
-    name: new Uint32Array(n),
-    operation: new Uint32Array(n),
-    peer: new Uint32Array(n),
-    agent: new Uint32Array(n),
-    kind: new Uint32Array(n),
-    trace: new Uint32Array(n),
-    error: new Uint32Array(n),
+    idHigh: numbers(Of.IdHigh),
+    idLow: numbers(Of.IdLow),
+    name: numbers(Of.Name),
+    operation: numbers(Of.Operation),
+    peer: numbers(Of.Peer),
+    agent: numbers(Of.Agent),
+    kind: numbers(Of.Kind),
+    trace: numbers(Of.Trace),
+    error: numbers(Of.Error),
     orphans,
-    words,
+    words: table.words.list.slice(),
     origin,
     end: 0,
     errors: 0,
@@ -224,29 +158,19 @@ function fill(
   const place = new Uint32Array(n);
   for (let i = 0; i < n; i++) place[at(order, i)] = i;
   for (let i = 0; i < n; i++) {
-    const row = at(rows, at(order, i));
     const parent = at(parents, at(order, i));
     const above = parent === -1 ? -1 : at(place, parent);
-    columns.start[i] = row.started - origin;
-    columns.duration[i] = row.duration;
-    columns.waited[i] = row.waited;
-    columns.status[i] = row.status;
     columns.parent[i] = above;
     columns.depth[i] = above === -1 ? 0 : Math.min(at(columns.depth, above) + 1, 65_535);
-    columns.idHigh[i] = parseInt(row.id.slice(0, 8), 16) || 0;
-    columns.idLow[i] = parseInt(row.id.slice(8, 16), 16) || 0;
-    columns.name[i] = row.name;
-    columns.operation[i] = row.operation;
-    columns.peer[i] = row.peer;
-    columns.agent[i] = row.agent;
-    columns.kind[i] = row.kind;
-    columns.trace[i] = row.trace;
-    columns.error[i] = row.error;
-    const isOpen = row.status === RUNNING || row.status === WAITING;
-    const lasts = row.duration >= 0 ? row.duration : isOpen ? Math.max(0, now - row.started) : 0;
-    columns.end = Math.max(columns.end, row.started - origin + lasts);
+    const status = at(columns.status, i);
+    const start = at(columns.start, i) - origin;
+    columns.start[i] = start;
+    const isOpen = status === RUNNING || status === WAITING;
+    const known = at(columns.duration, i);
+    const lasts = known >= 0 ? known : isOpen ? Math.max(0, now - origin - start) : 0;
+    columns.end = Math.max(columns.end, start + lasts);
     if (isOpen) columns.open += 1;
-    if (row.status === ERROR) {
+    if (status === ERROR) {
       columns.errors += 1;
       columns.failed[i] = 1;
     }

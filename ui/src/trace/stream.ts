@@ -1,7 +1,10 @@
 /**
  * Reads an answer like `{"trace_id": …, "spans": [{…}, …], "truncated": …}` while it comes in. A trace of 100,000 spans is
- * some 50 MB of JSON; parsed piece by piece it is ready when its last byte is, and its beginning is on the screen before.
+ * some 45 MB of JSON. Of each span only a few numbers and words are kept, which are taken out of the bytes without making
+ * an object of it first; that takes a third of the time of parsing it all.
  */
+
+import { HASH_START, hashed, Of, STATUSES, Table } from "./table.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -9,51 +12,72 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const SPACE = 0x20;
+const ZERO = 0x30;
 
-export class SpanReader<Row> {
+/** What is kept of a span, by its name, and how it is read. Anything else is passed over. */
+const FIELDS: Record<string, { kind: "number" | "word" | "id" | "status"; column: Of }> = {
+  started_us: { kind: "number", column: Of.Started },
+  duration_us: { kind: "number", column: Of.Duration },
+  waited_us: { kind: "number", column: Of.Waited },
+  status: { kind: "status", column: Of.Status },
+  span_id: { kind: "id", column: Of.IdHigh },
+  parent_id: { kind: "id", column: Of.ParentHigh },
+  name: { kind: "word", column: Of.Name },
+  operation: { kind: "word", column: Of.Operation },
+  tool: { kind: "word", column: Of.Tool },
+  peer: { kind: "word", column: Of.Peer },
+  agent: { kind: "word", column: Of.Agent },
+  kind: { kind: "word", column: Of.Kind },
+  trace_id: { kind: "word", column: Of.Trace },
+  error: { kind: "word", column: Of.Error },
+};
+type Field = (typeof FIELDS)[string] | null;
+
+export class SpanReader {
+  readonly table = new Table();
   private rest = new Uint8Array(0);
   /** What stands around the spans, as text. */
   private around = "";
   private inSpans = false;
-  /** How deep the scan is, in the whole answer or in the list. */
   private depth = 0;
   private inString = false;
+  private isEscape = false;
   private readonly decoder = new TextDecoder();
-  /** Of its own, since it may hold half a character back. */
-  private readonly aroundDecoder = new TextDecoder();
+  /** The names of a span's fields with their last quote, as they came last: mostly they come in the same order again. */
+  private readonly order: { name: Uint8Array; field: Field }[] = [];
 
-  /** The spans that are complete with these bytes. */
-  push(chunk: Uint8Array): Row[] {
+  /** Takes the next bytes. Spans that are complete with them are in the table afterwards. */
+  push(chunk: Uint8Array): void {
     const bytes = this.joined(chunk);
-    const rows: Row[] = [];
-    let kept = 0;
-    let i = this.scanned;
+    let i = 0;
     while (i < bytes.length) {
-      if (this.inSpans) {
-        const [end, first, last, closed] = this.scanSpans(bytes, i);
-        if (first !== -1) rows.push(...(JSON.parse(`[${this.decoder.decode(bytes.subarray(first, last))}]`) as Row[]));
-        kept = closed ? end : last === -1 ? kept : last;
-        i = end;
-        if (closed) this.inSpans = false;
-      } else {
+      if (!this.inSpans) {
         const end = this.scanAround(bytes, i);
-        this.around += this.aroundDecoder.decode(bytes.subarray(i, end), { stream: true });
-        i = kept = end;
+        this.around += this.decoder.decode(bytes.subarray(i, end), { stream: true });
+        i = end;
+        continue;
       }
+      const byte = bytes[i];
+      if (byte === OPEN_BRACE) {
+        const end = this.span(bytes, i + 1);
+        if (end === -1) break;
+        i = end;
+      } else if (byte === CLOSE_BRACKET) {
+        // The bracket itself belongs to what stands around.
+        this.inSpans = false;
+        this.depth = 2;
+      } else i += 1;
     }
-    this.rest = bytes.slice(kept);
-    this.scanned = bytes.length - kept;
-    this.objectFrom = this.objectFrom === -1 ? -1 : this.objectFrom - kept;
-    return rows;
+    this.rest = bytes.slice(i);
   }
 
   /** What stood around the spans. Throws if the answer was cut off. */
   end<Envelope>(): Envelope {
     return JSON.parse(this.around) as Envelope;
   }
-
-  private scanned = 0;
-  private objectFrom = -1;
 
   private joined(chunk: Uint8Array): Uint8Array {
     if (this.rest.length === 0) return chunk;
@@ -65,88 +89,165 @@ export class SpanReader<Row> {
 
   /** Up to the beginning of the list, or to the end. */
   private scanAround(bytes: Uint8Array, from: number): number {
-    let i = from;
-    while (i < bytes.length) {
+    for (let i = from; i < bytes.length; i++) {
+      const byte = bytes[i];
       if (this.inString) {
-        i = this.skipString(bytes, i);
-        continue;
-      }
-      const byte = bytes[i++];
-      if (byte === QUOTE) this.inString = true;
+        if (this.isEscape) this.isEscape = false;
+        else if (byte === BACKSLASH) this.isEscape = true;
+        else if (byte === QUOTE) this.inString = false;
+      } else if (byte === QUOTE) this.inString = true;
       else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
         this.depth += 1;
         if (byte === OPEN_BRACKET && this.depth === 2) {
-          const before = this.around + this.decoder.decode(bytes.subarray(from, i - 1));
+          const before = this.around + new TextDecoder().decode(bytes.subarray(from, i));
           if (/"spans"\s*:\s*$/.test(before)) {
             this.inSpans = true;
-            this.depth = 0;
-            return i;
+            return i + 1;
           }
         }
       } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) this.depth -= 1;
     }
+    return bytes.length;
+  }
+
+  /** Reads one span from behind its brace. Where it ends, or -1 if its end is not there yet. */
+  private span(bytes: Uint8Array, from: number): number {
+    const { table } = this;
+    const { length } = bytes;
+    table.begin();
+    let i = from;
+    for (let place = 0; ; place++) {
+      while (i < length && bytes[i] !== QUOTE && bytes[i] !== CLOSE_BRACE) i += 1;
+      if (i >= length) return -1;
+      if (bytes[i++] === CLOSE_BRACE) break;
+      const usual = this.order[place];
+      let field: Field;
+      if (usual !== undefined && begins(bytes, i, usual.name)) {
+        field = usual.field;
+        i += usual.name.length;
+      } else {
+        const nameFrom = i;
+        while (i < length && bytes[i] !== QUOTE) i += 1;
+        if (i >= length) return -1;
+        i += 1;
+        field = this.learned(bytes.slice(nameFrom, i), place);
+      }
+      while (i < length && (bytes[i] === COLON || (bytes[i] as number) <= SPACE)) i += 1;
+      if (i >= length) return -1;
+      const byte = bytes[i++];
+      if (byte === QUOTE) i = field === null ? passed(bytes, i) : this.text(bytes, i, field);
+      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) i = skipped(bytes, i);
+      else i = this.plain(bytes, i - 1, field);
+      if (i === -1) return -1;
+    }
+    const operation = table.columns[Of.Operation] as Float64Array;
+    if (operation[table.length] === 0) operation[table.length] = table.at(Of.Tool, table.length);
+    table.add();
     return i;
   }
 
-  /** Where the scan ended, the range of whole objects that it found, and whether the list is at its end. */
-  private scanSpans(bytes: Uint8Array, from: number): [number, number, number, boolean] {
-    let first = -1;
-    let last = -1;
-    let { depth } = this;
-    let i = from;
-    while (i < bytes.length) {
-      if (this.inString) {
-        i = this.skipString(bytes, i);
-        continue;
-      }
-      const byte = bytes[i++];
-      if (byte === QUOTE) this.inString = true;
-      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-        if (depth === 0) this.objectFrom = i - 1;
-        depth += 1;
-      } else if (byte === CLOSE_BRACE || (byte === CLOSE_BRACKET && depth > 0)) {
-        depth -= 1;
-        if (depth === 0) {
-          if (first === -1) first = this.objectFrom;
-          last = i;
-          this.objectFrom = -1;
-        }
-      } else if (byte === CLOSE_BRACKET) {
-        // The bracket itself belongs to what stands around.
-        this.depth = 2;
-        return [i - 1, first, last, true];
-      }
-    }
-    this.depth = depth;
-    return [i, first, last, false];
+  private learned(name: Uint8Array, place: number): Field {
+    const text = new TextDecoder().decode(name).slice(0, -1);
+    const field = Object.hasOwn(FIELDS, text) ? (FIELDS[text] ?? null) : null;
+    this.order[place] = { name, field };
+    return field;
   }
 
-  /** Behind the end of a string, or behind the last byte. */
-  private skipString(bytes: Uint8Array, from: number): number {
+  private text(bytes: Uint8Array, from: number, field: NonNullable<Field>): number {
+    const { length } = bytes;
+    let hash = HASH_START;
+    let isEscaped = false;
     let i = from;
     for (;;) {
-      const quote = bytes.indexOf(QUOTE, i);
-      if (quote === -1) {
-        // An escape may be cut in two: how many backslashes stand at the end decides about a quote that comes next.
-        this.slashes = trailingSlashes(bytes, bytes.length, from, this.slashes);
-        return bytes.length;
+      if (i >= length) return -1;
+      const byte = bytes[i++] as number;
+      if (byte === QUOTE) break;
+      hash = hashed(hash, byte);
+      if (byte === BACKSLASH) {
+        isEscaped = true;
+        if (i >= length) return -1;
+        hash = hashed(hash, bytes[i++] as number);
       }
-      const slashes = trailingSlashes(bytes, quote, from, this.slashes);
-      if (slashes % 2 === 0) {
-        this.inString = false;
-        this.slashes = 0;
-        return quote + 1;
-      }
-      i = quote + 1;
     }
+    const { columns, words, length: row } = this.table;
+    const column = columns[field.column] as Float64Array;
+    if (field.kind === "word") column[row] = words.numberOf(bytes, from, i - 1, hash, isEscaped);
+    else if (field.kind === "status") column[row] = statusOf(bytes, from);
+    else if (field.kind === "id") {
+      column[row] = hex(bytes, from, Math.min(from + 8, i - 1));
+      (columns[field.column + 1] as Float64Array)[row] = hex(bytes, from + 8, Math.min(from + 16, i - 1));
+    }
+    return i;
   }
 
-  private slashes = 0;
+  /** A number, or a word such as `null`. */
+  private plain(bytes: Uint8Array, from: number, field: Field): number {
+    let value = 0;
+    let isWhole = true;
+    let i = from;
+    for (;;) {
+      if (i >= bytes.length) return -1;
+      const byte = bytes[i] as number;
+      if (byte === COMMA || byte === CLOSE_BRACE || byte <= SPACE) break;
+      const digit = byte - ZERO;
+      if (digit >= 0 && digit <= 9) value = value * 10 + digit;
+      else isWhole = false;
+      i += 1;
+    }
+    if (field?.kind === "number") {
+      const number = isWhole ? value : Number(new TextDecoder().decode(bytes.subarray(from, i)));
+      if (Number.isFinite(number)) (this.table.columns[field.column] as Float64Array)[this.table.length] = number;
+    }
+    return i;
+  }
 }
 
-/** Backslashes right before `end`; those of the piece before count if they reach back to its beginning. */
-function trailingSlashes(bytes: Uint8Array, end: number, from: number, before: number): number {
-  let i = end;
-  while (i > from && bytes[i - 1] === BACKSLASH) i -= 1;
-  return end - i + (i === from ? before : 0);
+function begins(bytes: Uint8Array, from: number, wanted: Uint8Array): boolean {
+  if (from + wanted.length > bytes.length) return false;
+  for (let i = 0; i < wanted.length; i++) if (bytes[from + i] !== wanted[i]) return false;
+  return true;
+}
+
+/** Behind a text that nobody wants, from behind its first quote. */
+function passed(bytes: Uint8Array, from: number): number {
+  for (let i = from; i < bytes.length; i++) {
+    if (bytes[i] === BACKSLASH) i += 1;
+    else if (bytes[i] === QUOTE) return i + 1;
+  }
+  return -1;
+}
+
+/** Behind something nested, from behind its first bracket. */
+function skipped(bytes: Uint8Array, from: number): number {
+  let depth = 1;
+  let inString = false;
+  for (let i = from; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (inString) {
+      if (byte === BACKSLASH) i += 1;
+      else if (byte === QUOTE) inString = false;
+    } else if (byte === QUOTE) inString = true;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1;
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      depth -= 1;
+      if (depth === 0) return i + 1;
+    }
+  }
+  return -1;
+}
+
+/** The words of a status differ in their first letters. */
+const FIRST_LETTERS = STATUSES.map((status) => status.charCodeAt(0));
+
+function statusOf(bytes: Uint8Array, from: number): number {
+  return Math.max(0, FIRST_LETTERS.indexOf(bytes[from] ?? 0));
+}
+
+function hex(bytes: Uint8Array, from: number, to: number): number {
+  let value = 0;
+  for (let i = from; i < to; i++) {
+    const byte = bytes[i] as number;
+    value = value * 16 + (byte & 15) + (byte > 0x40 ? 9 : 0);
+  }
+  return value;
 }

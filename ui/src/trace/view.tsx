@@ -7,7 +7,8 @@ import { changeQuery, usePlace } from "../lib/router.ts";
 import { Empty, Loading, ProblemNote } from "../parts/basic.tsx";
 import { Details } from "./details.tsx";
 import { loadSpans, type Loaded } from "./load.ts";
-import { ERROR, matching, rowOf, spanId, word } from "./model.ts";
+import { matching, rowOf, spanId, word } from "./model.ts";
+import { ERROR } from "./table.ts";
 import { Waterfall } from "./waterfall.tsx";
 import "../style/trace.css";
 

@@ -4,7 +4,8 @@ import { theme } from "../lib/theme.ts";
 import { useSignal } from "../lib/signal.ts";
 import { AXIS, colorsOf, draw, drawOverview, HEAD, isTwisty, OVERVIEW, type Picture, ROW } from "./draw.ts";
 import { pan, whole, zoom, type Window } from "./layout.ts";
-import { type Columns, STATUSES, visible, word } from "./model.ts";
+import { type Columns, visible, word } from "./model.ts";
+import { STATUSES } from "./table.ts";
 
 interface Props {
   columns: Columns;
