@@ -21,6 +21,7 @@ pub mod gate;
 pub mod guard;
 pub mod import;
 mod inline;
+pub mod inspect;
 pub mod library;
 pub mod limits;
 pub mod mistakes;

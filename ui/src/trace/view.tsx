@@ -74,7 +74,9 @@ export function TraceView({ url, title, head }: Props) {
   /** Goes to the next match, or to the next failure if nothing is looked for. */
   const step = (by: number): void => {
     if (!columns) return;
-    const fits = (row: number): boolean => (matches ? matches[row] === 1 : columns.status[row] === ERROR);
+    // What is typed counts at once, also before it is shown.
+    const now = matching(columns, find, failedOnly);
+    const fits = (row: number): boolean => (now ? now[row] === 1 : columns.status[row] === ERROR);
     for (let n = 1, row = selected; n <= columns.length; n++) {
       row = (row + by + columns.length) % columns.length;
       if (fits(row)) {
