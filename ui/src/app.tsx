@@ -75,6 +75,10 @@ function Header() {
   const isSearch = path[0] === "search";
   const [text, setText] = useState(isSearch ? (query.get("q") ?? "") : "");
   useEffect(() => setText(isSearch ? (query.get("q") ?? "") : ""), [isSearch, query.get("q")]);
+  // Where there is little room, the page's own name is to be seen among the others.
+  useEffect(() => {
+    document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }, [path[0]]);
   const other = shown === "dark" ? "light" : "dark";
   return (
     <header class="top">

@@ -49,6 +49,10 @@ export default function Settings() {
   );
 }
 
+function named(key: string): string {
+  return key.charAt(0).toUpperCase() + key.slice(1).replaceAll("_", " ");
+}
+
 function HealthView({ health }: { health: Health }) {
   const { recorder, store } = health;
   const isLosing = recorder.dropped > 0 || recorder.failed > 0;
@@ -87,7 +91,7 @@ function HealthView({ health }: { health: Health }) {
         <div><dt>Spans</dt><dd>{count(store.spans)}</dd></div>
         <div class={store.index_lag > 10_000 ? "bad" : ""}><dt>Not searchable yet</dt><dd>{count(store.index_lag)}</dd></div>
         {others.map(([name, value]) => (
-          <div key={name}><dt>{plain(name.replaceAll("_", " "))}</dt><dd>{typeof value === "number" ? (name.includes("bytes") ? bytes(value) : count(value)) : plain(typeof value === "string" ? value : JSON.stringify(value))}</dd></div>
+          <div key={name}><dt>{plain(named(name))}</dt><dd>{typeof value === "number" ? (name.includes("bytes") ? bytes(value) : count(value)) : plain(typeof value === "string" ? value : JSON.stringify(value))}</dd></div>
         ))}
       </dl>
       {health.listeners && Object.keys(health.listeners).length > 0 && (

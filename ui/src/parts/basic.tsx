@@ -75,7 +75,7 @@ export function FirstTraffic() {
       <p>put one server behind it,</p>
       <Command>aqueduct wrap -- npx @modelcontextprotocol/server-everything</Command>
       <p>or make a call by hand:</p>
-      <Command>aqueduct call introspect</Command>
+      <Command>aqueduct call introspect query=operations</Command>
     </>
   );
 }

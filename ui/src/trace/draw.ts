@@ -270,9 +270,14 @@ export function drawOverview(columns: Columns, colors: Colors, width: number): H
   );
   for (let i = 0; i < buckets; i++) {
     const tall = Math.max(running[i] === 0 ? 0 : 1, Math.round(((running[i] as number) / Math.max(most, 1)) * strip.height));
-    context.fillStyle = errors[i] === 1 ? colors.error : colors.accent;
-    context.globalAlpha = errors[i] === 1 ? 0.9 : 0.45;
+    context.fillStyle = colors.accent;
+    context.globalAlpha = 0.45;
     context.fillRect(i, strip.height - tall, 1, tall);
+    if (errors[i] === 1) {
+      context.fillStyle = colors.error;
+      context.globalAlpha = 1;
+      context.fillRect(i, strip.height - 5, 1, 5);
+    }
   }
   return strip;
 }

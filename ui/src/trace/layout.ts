@@ -67,7 +67,7 @@ export interface Tick {
 export function ticks(window: Window, left: number, width: number): Tick[] {
   const span = window.to - window.from;
   if (!(span > 0) || width < 40) return [];
-  const every = step(span, Math.max(2, Math.floor(width / 110)));
+  const every = step(span, Math.max(2, Math.floor(width / 85)));
   const found: Tick[] = [];
   for (let at = Math.ceil(window.from / every) * every; at <= window.to + every * 1e-9; at += every) {
     found.push({ x: left + ((at - window.from) / span) * width, at });

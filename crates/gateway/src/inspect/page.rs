@@ -9,12 +9,11 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use http_body_util::Full;
-use rust_embed::{EmbeddedFile, RustEmbed};
+use rust_embed::EmbeddedFile;
 
-/// What the build script laid down: the page, or one that says how to get it. Each file has smaller variants beside it.
-#[derive(RustEmbed)]
-#[folder = "$OUT_DIR/ui"]
-struct Files;
+// `Files` is what the build script laid down: the page, or one that says how to get it. Each file has smaller variants
+// beside it.
+include!(concat!(env!("OUT_DIR"), "/page.rs"));
 
 /// The places of the page, which is one file for all of them.
 const PLACES: [&str; 13] = [
