@@ -50,7 +50,10 @@ fn main() -> io::Result<()> {
     }
     let page = out.join("ui");
     // The name of a folder that is only known now can be given in no other way without more libraries.
-    let files = format!("#[derive(rust_embed::RustEmbed)]\n#[folder = {:?}]\nstruct Files;\n", page.to_string_lossy());
+    let files = format!(
+        "#[derive(rust_embed::RustEmbed)]\n#[folder = {:?}]\nstruct Files;\n",
+        page.to_string_lossy()
+    );
     fs::write(out.join("page.rs"), files)?;
     let wanted = env::var("AQUEDUCT_UI").unwrap_or_default();
     let built = if wanted == "off" {
