@@ -69,8 +69,9 @@ fn main() -> io::Result<()> {
                 println!("cargo::warning=the Inspector's page is left out: {why}");
             }
             clear(&page)?;
-            let why = why.replace('&', "&amp;").replace('<', "&lt;");
-            fs::write(page.join("index.html"), NO_PAGE.replace("{why}", &why))
+            // What tools said of this machine is for who builds, not for who looks at the page.
+            let why = why.split(": ").next().unwrap_or_default();
+            fs::write(page.join("index.html"), NO_PAGE.replace("{why}", why))
         }
     }
 }
@@ -144,8 +145,9 @@ fn npm(work: &Path, arguments: &[&str]) -> Result<(), String> {
         return Ok(());
     }
     let said = fs::read_to_string(&log).unwrap_or_default();
-    let last = said.lines().rev().find(|line| line.contains("error")).unwrap_or("it said nothing");
-    Err(format!("'{what}' failed: {}", last.trim()))
+    let is_error = |line: &&str| line.contains("error") && !line.contains("complete log");
+    let told: Vec<_> = said.lines().filter(is_error).take(2).map(str::trim).collect();
+    Err(format!("'{what}' failed: {}", told.join("; ")))
 }
 
 fn node_is_there() -> Result<(), String> {
