@@ -23,6 +23,7 @@ export default function Waiting() {
   const now = useNow(1000);
   const running = useLoad<{ operations: SpanRow[] }>("operations", { status: "waiting", limit: 50 }, 3000);
   const busy = useLoad<{ operations: SpanRow[] }>("operations", { status: "running", limit: 50 }, 3000);
+  const approved = useLoad<{ approvals: Approval[] }>("approvals", { state: "approved" }, 5000);
   useEffect(() => void lookWaiting(), []);
   const operations = [...(running.data?.operations ?? []), ...(busy.data?.operations ?? [])];
   const mayAct = role === "operator";
@@ -58,6 +59,14 @@ export default function Waiting() {
         <section aria-label="Blocked agents">
           <h2>Blocked agents</h2>
           {found.blocks.map((block) => <BlockCard key={block.agent} block={block} mayAct={mayAct} />)}
+        </section>
+      )}
+      {approved.data && approved.data.approvals.length > 0 && (
+        <section aria-label="Approved and not used yet">
+          <h2>Approved, not used yet</h2>
+          {approved.data.approvals.map((approval) => (
+            <ApprovedLine key={approval.id} approval={approval} now={now} mayAct={mayAct} onDone={approved.again} />
+          ))}
         </section>
       )}
       <section aria-label="Operations under way">
@@ -148,6 +157,26 @@ function ApprovalCard({ approval, now, mayAct }: { approval: Approval; now: numb
       )}
       {told !== null && <p class="error-text" role="alert">{told}</p>}
       <p class="muted ids"><code>{approval.id}</code> · <a href={to.session(approval.session_id)}>its session</a></p>
+    </article>
+  );
+}
+
+/** A yes whose call has not come yet can be taken back. */
+function ApprovedLine({ approval, now, mayAct, onDone }: { approval: Approval; now: number; mayAct: boolean; onDone(): void }) {
+  const { told, isBusy, isFresh, act } = useAct();
+  const revoke = async (): Promise<void> => {
+    await act(`approvals/${encodeURIComponent(approval.id)}/revoke`);
+    onDone();
+  };
+  return (
+    <article class="card" data-row tabIndex={0} aria-label={`${approval.operation}, approved`}>
+      <header>
+        <h3>{plain(approval.operation)}</h3>
+        <span class="muted">for {plain(approval.agent ?? approval.principal)}, approved by {plain(approval.answered_by ?? "somebody")}</span>
+        <Left until={approval.expires_at} now={now} />
+        {mayAct && <button type="button" class="deny" disabled={isBusy || isFresh} onClick={() => void revoke()}>Take back</button>}
+      </header>
+      {told !== null && <p class="error-text" role="alert">{told}</p>}
     </article>
   );
 }
