@@ -8,6 +8,7 @@ mod health;
 mod lists;
 mod live;
 mod openapi;
+pub mod page;
 mod query;
 mod servers;
 mod trees;

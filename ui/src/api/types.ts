@@ -1,0 +1,220 @@
+/** The shapes of `/api/v1`. Times are microseconds since 1970. */
+
+export type Status = "running" | "waiting" | "ok" | "error" | "cancelled";
+export type Engine = "inbound" | "asyncio" | "temporal";
+export type Role = "operator" | "viewer";
+
+export interface SpanRow {
+  trace_id: string;
+  span_id: string;
+  parent_id: string | null;
+  session_id: string;
+  engine: Engine;
+  name: string;
+  kind: string;
+  status: Status;
+  started_us: number;
+  ended_us: number | null;
+  duration_us: number | null;
+  waited_us: number;
+  method: string | null;
+  tool: string | null;
+  operation: string | null;
+  peer: string | null;
+  agent: string | null;
+  request_id: string | null;
+  error: string | null;
+}
+
+export type Attributes = Record<string, unknown>;
+
+export interface SpanFull extends SpanRow {
+  attributes: Attributes;
+  events: { name: string; at_us: number; attributes?: Attributes }[];
+  links: { trace_id: string; span_id: string; attributes?: Attributes }[];
+}
+
+export interface SessionRow {
+  session_id: string;
+  engine: Engine;
+  status: Status;
+  title: string;
+  agent: string | null;
+  connection: string | null;
+  principal: string | null;
+  transport: string | null;
+  started_us: number;
+  ended_us: number | null;
+  duration_us: number | null;
+  span_count: number;
+  error_count: number;
+  tags: string[];
+}
+
+export interface Health {
+  status: string;
+  version: string;
+  server_id: string;
+  started_us: number;
+  role: Role;
+  recorder: { recorded: number; dropped: number; failed: number; queued: number; capacity: number };
+  store: Record<string, unknown> & { bytes: number; days: number; spans: number; index_lag: number };
+  listeners?: Record<string, unknown>;
+}
+
+export interface ServerRow {
+  server: string;
+  calls: number;
+  errors: number;
+  running: number;
+  p50_us: number | null;
+  p95_us: number | null;
+  p99_us: number | null;
+  last_us: number | null;
+  state: string | null;
+  tools: number | null;
+  held: number;
+}
+
+export interface OperationStats {
+  operation: string;
+  calls: number;
+  errors: number;
+  p50_us: number | null;
+  p95_us: number | null;
+  p99_us: number | null;
+  tokens: number | null;
+}
+
+export interface LatencyPoint {
+  at_us: number;
+  p50_us: number | null;
+  p95_us: number | null;
+  p99_us: number | null;
+  calls: number;
+  errors: number;
+}
+
+export interface Drift {
+  tool: string;
+  changes: (Record<string, unknown> & { path?: string })[];
+}
+
+export interface ServerFull {
+  server: ServerRow;
+  operations: OperationStats[];
+  latency: LatencyPoint[];
+  drift: Drift[];
+}
+
+export interface GraphNode {
+  id: string;
+  kind: "client" | "agent" | "server";
+  label: string;
+}
+
+export interface GraphEdge {
+  from: string;
+  to: string;
+  calls: number;
+  errors: number;
+  p50_us: number | null;
+  p95_us: number | null;
+}
+
+export interface Graph {
+  nodes: GraphNode[];
+  edges: GraphEdge[];
+}
+
+export interface Tokens {
+  servers: { server: string; eager_tokens: number; tools: number }[];
+  ours: { tools_list_tokens: number };
+  calls: { operation: string; calls: number; result_tokens: number }[];
+}
+
+export interface Approval {
+  id: string;
+  kind: "call" | "start" | "pause";
+  state: string;
+  operation: string;
+  adapter: string;
+  session_id: string;
+  principal: string;
+  agent: string | null;
+  danger_level: string | number;
+  trust: string | null;
+  reasons: string[];
+  message: string;
+  params: unknown;
+  asked_at: string;
+  expires_at: string;
+  not_before: string | null;
+  answered_at: string | null;
+  answered_by: string | null;
+  channel: string | null;
+}
+
+export interface Block {
+  agent: string;
+  principal: string;
+  challenge_id: string;
+  reason: string;
+  hint: string;
+  blocked_at: string;
+}
+
+export interface Challenge {
+  id: string;
+  state: string;
+  tier: string;
+  agent: string;
+  principal: string;
+  session_id: string;
+  reason: string;
+  hint: string;
+  asked_at: string;
+  expires_at: string;
+}
+
+export interface AuditEntry {
+  number: number;
+  at: string;
+  event: Record<string, unknown> & { event?: string; outcome?: string };
+  hash: string;
+}
+
+export type Verified = { state: "whole"; entries: number; head: string } | { state: "broken"; why: string };
+
+/** What an event of the stream says. Each kind has some of these. */
+export interface EventData {
+  at_us: number;
+  session_id: string;
+  trace_id: string;
+  span_id: string;
+  engine?: Engine;
+  title?: string;
+  status?: string;
+  method?: string | null;
+  direction?: "inbound" | "outbound";
+  tool?: string | null;
+  operation?: string | null;
+  peer?: string | null;
+  agent?: string | null;
+  name?: string | null;
+  error_code?: string | number | null;
+  duration_us?: number | null;
+  token?: string | number;
+  progress?: number;
+  total?: number | null;
+  message?: string | null;
+  approval_id?: string;
+  danger?: string | number;
+  answer?: string;
+}
+
+export interface LiveEvent {
+  seq: string;
+  name: string;
+  data: EventData;
+}

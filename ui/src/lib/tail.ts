@@ -1,0 +1,141 @@
+/** The live view's rows: a request is one row from its start to its end, everything else is a row of its own. */
+
+import type { EventData, LiveEvent, SpanRow } from "../api/types.ts";
+
+export interface TailRow {
+  key: string;
+  at_us: number;
+  kind: string;
+  status: string;
+  direction: "inbound" | "outbound" | null;
+  title: string;
+  detail: string;
+  peer: string;
+  agent: string;
+  duration_us: number | null;
+  error: string;
+  trace_id: string;
+  span_id: string;
+  session_id: string;
+}
+
+/** Older rows are let go. */
+export const ROWS_MAX = 2000;
+
+export class Tail {
+  /** The latest first. */
+  rows: TailRow[] = [];
+  /** Everything that came, counted. */
+  seen = 0;
+  private readonly requests = new Map<string, TailRow>();
+
+  constructor(private readonly isRaw = false) {}
+
+  push(events: LiveEvent[]): void {
+    for (const event of events) {
+      this.seen += 1;
+      if (!this.isRaw && event.name === "McpRequestFinished") {
+        const known = this.requests.get(event.data.span_id);
+        if (known) {
+          // A new object, so that who shows it sees the difference.
+          const done = { ...rowOf(event), key: known.key, at_us: known.at_us, kind: "request" };
+          const index = this.rows.indexOf(known);
+          if (index >= 0) this.rows[index] = done;
+          this.requests.delete(event.data.span_id);
+          continue;
+        }
+      }
+      if (!this.isRaw && (event.name === "ProgressUpdate" || event.name === "WaitingOnSignal")) {
+        const known = this.requests.get(event.data.span_id);
+        if (known) {
+          const next = { ...known, ...(event.name === "WaitingOnSignal" ? { status: "waiting" } : { detail: progress(event.data) }) };
+          const index = this.rows.indexOf(known);
+          if (index >= 0) this.rows[index] = next;
+          this.requests.set(event.data.span_id, next);
+          if (event.name === "ProgressUpdate") continue;
+        }
+      }
+      const row = rowOf(event);
+      this.rows.unshift(row);
+      if (!this.isRaw && event.name === "McpRequestStarted") {
+        row.kind = "request";
+        this.requests.set(event.data.span_id, row);
+      }
+    }
+    for (const old of this.rows.splice(ROWS_MAX)) this.requests.delete(old.span_id);
+    this.rows = [...this.rows];
+  }
+
+  /** Fills an empty view with what was there before it was opened. The latest come first. */
+  seed(spans: SpanRow[]): void {
+    const known = new Set(this.rows.map((row) => row.span_id));
+    const older = spans.filter((span) => !known.has(span.span_id)).map((span): TailRow => {
+      const row: TailRow = {
+        key: `span ${span.span_id}`,
+        at_us: span.started_us,
+        kind: "request",
+        status: span.status,
+        direction: span.kind === "client" ? "outbound" : "inbound",
+        title: span.operation ?? span.tool ?? span.name,
+        detail: span.operation || span.tool ? span.name : "",
+        peer: span.peer ?? "",
+        agent: span.agent ?? "",
+        duration_us: span.duration_us,
+        error: span.error ?? "",
+        trace_id: span.trace_id,
+        span_id: span.span_id,
+        session_id: span.session_id,
+      };
+      if (span.status === "running" || span.status === "waiting") this.requests.set(span.span_id, row);
+      return row;
+    });
+    this.rows = [...this.rows, ...older].slice(0, ROWS_MAX);
+  }
+}
+
+function rowOf({ seq, name, data }: LiveEvent): TailRow {
+  const title = data.operation ?? data.tool ?? data.name ?? data.title ?? data.method ?? name;
+  return {
+    key: `event ${seq} ${data.span_id}`,
+    at_us: data.at_us,
+    kind: name,
+    status: statusOf(name, data),
+    direction: data.direction ?? null,
+    title: String(title),
+    detail: detailOf(name, data),
+    peer: data.peer ?? "",
+    agent: data.agent ?? "",
+    duration_us: data.duration_us ?? null,
+    error: data.error_code === null || data.error_code === undefined ? "" : String(data.error_code),
+    trace_id: data.trace_id,
+    span_id: data.span_id,
+    session_id: data.session_id,
+  };
+}
+
+function statusOf(name: string, data: EventData): string {
+  if (name === "McpRequestStarted" || name === "SessionStarted" || name === "ProgressUpdate") return "running";
+  if (name === "WaitingOnSignal") return "waiting";
+  return (data.status ?? "ok").toLowerCase();
+}
+
+function detailOf(name: string, data: EventData): string {
+  if (name === "ProgressUpdate") return progress(data);
+  if (name === "SignalReceived") return `answered: ${data.answer ?? ""}`;
+  if (name === "WaitingOnSignal") return `waits for a person (${data.danger ?? "asked"})`;
+  if (name === "SessionStarted") return `session begins, ${data.engine ?? ""}`;
+  if (name === "SessionFinished") return "session ends";
+  return data.operation || data.tool ? (data.name ?? data.method ?? "") : (data.method ?? "");
+}
+
+function progress({ progress: done, total, message }: EventData): string {
+  const share = done === undefined ? "" : total ? `${Math.round((100 * done) / total)} %` : String(done);
+  return [share, message ?? ""].filter(Boolean).join(" ");
+}
+
+/** Every word of the text has to be somewhere in the row. */
+export function fits(row: TailRow, text: string, status: string): boolean {
+  if (status !== "" && row.status !== status) return false;
+  const where = `${row.title} ${row.detail} ${row.peer} ${row.agent} ${row.error} ${row.session_id} ${row.kind}`.toLowerCase();
+  return text.toLowerCase().split(/\s+/).every((word) => where.includes(word));
+}

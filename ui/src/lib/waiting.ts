@@ -1,0 +1,55 @@
+/** What waits for a person: known to the header everywhere, and to the page that shows it. */
+
+import { get, Problem, said } from "../api/client.ts";
+import { live } from "../api/events.ts";
+import type { Approval, Block, Challenge } from "../api/types.ts";
+import { signalOf } from "./signal.ts";
+
+export interface Waiting {
+  approvals: Approval[];
+  challenges: Challenge[];
+  blocks: Block[];
+}
+
+export const waiting = signalOf<Waiting | null>(null);
+export const waitingProblem = signalOf<Problem | null>(null);
+
+const LOOK_MS = 5000;
+/** Several events of one moment are one reason to look. */
+const SETTLE_MS = 50;
+
+export async function lookWaiting(): Promise<void> {
+  try {
+    const [{ approvals }, { challenges }, { blocks }] = await Promise.all([
+      get<{ approvals: Approval[] }>("approvals", { state: "pending" }),
+      get<{ challenges: Challenge[] }>("challenges"),
+      get<{ blocks: Block[] }>("blocks"),
+    ]);
+    waiting.set({ approvals, challenges, blocks });
+    waitingProblem.set(null);
+  } catch (error) {
+    waitingProblem.set(error instanceof Problem ? error : new Problem(0, "UNREADABLE", said(error)));
+  }
+}
+
+/** Looks now, whenever an event says that there is something new, and every few seconds. */
+export function watchWaiting(): () => void {
+  let soon: ReturnType<typeof setTimeout> | undefined;
+  const look = (): void => void lookWaiting();
+  look();
+  const timer = setInterval(() => document.hidden || look(), LOOK_MS);
+  const stop = live.watch((events) => {
+    if (!events.some(({ name }) => name === "WaitingOnSignal" || name === "SignalReceived")) return;
+    clearTimeout(soon);
+    soon = setTimeout(look, SETTLE_MS);
+  });
+  return () => {
+    clearInterval(timer);
+    clearTimeout(soon);
+    stop();
+  };
+}
+
+export function countOf(found: Waiting | null): number {
+  return found === null ? 0 : found.approvals.length + found.challenges.length + found.blocks.length;
+}

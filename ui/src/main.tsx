@@ -1,0 +1,16 @@
+import { render } from "preact";
+import { takeKeyFromAddress } from "./api/client.ts";
+import { App } from "./app.tsx";
+import { startKeys } from "./lib/keys.ts";
+import { go, startRouter } from "./lib/router.ts";
+import { startTheme } from "./lib/theme.ts";
+import "./style/base.css";
+import "./style/parts.css";
+
+takeKeyFromAddress();
+startTheme();
+startRouter();
+startKeys();
+if (location.pathname === "/") go("/live");
+const root = document.querySelector("#app");
+if (root) render(<App />, root);

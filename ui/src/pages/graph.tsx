@@ -1,0 +1,110 @@
+import { useMemo, useState } from "preact/hooks";
+import type { Graph, GraphEdge } from "../api/types.ts";
+import { count, duration, plain } from "../lib/format.ts";
+import { useLoad, useTitle } from "../lib/hooks.ts";
+import { layout, NODE_HEIGHT, NODE_WIDTH } from "../lib/layers.ts";
+import { changeQuery, to, usePlace } from "../lib/router.ts";
+import { sinceOf, TIMES } from "../lib/times.ts";
+import { Empty, FirstTraffic, Loading, ProblemNote, Select } from "../parts/basic.tsx";
+import "../style/graph.css";
+
+const KINDS: Record<string, string> = { client: "client", agent: "agent", server: "server" };
+
+export default function CallGraph() {
+  useTitle("Call graph");
+  const { query } = usePlace();
+  const time = query.get("time") ?? "24h";
+  const load = useLoad<Graph>("graph", { since_us: sinceOf(time) }, 5000);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const drawn = useMemo(() => (load.data ? layout(load.data) : null), [load.data]);
+  const labels = new Map(load.data?.nodes.map((node) => [node.id, node.label]));
+  const most = Math.max(1, ...(load.data?.edges.map((edge) => edge.calls) ?? []));
+  const isNear = (edge: GraphEdge): boolean => chosen === null || edge.from === chosen || edge.to === chosen;
+  const edges = [...(load.data?.edges ?? [])].filter(isNear).sort((a, b) => b.calls - a.calls);
+  const linkOf = (id: string): string | null => {
+    const node = load.data?.nodes.find((one) => one.id === id);
+    if (!node) return null;
+    return node.kind === "server" ? to.server(node.label) : node.kind === "agent" ? `/sessions?agent=${encodeURIComponent(node.label)}` : null;
+  };
+  return (
+    <section class="page">
+      <div class="bar">
+        <h1>Call graph</h1>
+        <Select label="Time" value={time} choices={TIMES.filter((one) => one.value)} onChange={(value) => changeQuery({ time: value })} />
+        {chosen !== null && <button type="button" onClick={() => setChosen(null)}>Show all</button>}
+      </div>
+      <ProblemNote problem={load.problem} again={load.again} />
+      {!load.data && !load.problem && <Loading what="the graph" />}
+      {load.data && load.data.nodes.length === 0 && <Empty title="Nobody called anybody in this time"><FirstTraffic /></Empty>}
+      {drawn && drawn.nodes.length > 0 && (
+        <div class="graph" role="group" aria-label="Who calls whom. The table below says the same.">
+          <svg viewBox={`0 0 ${drawn.width} ${drawn.height}`} width={drawn.width} height={drawn.height}>
+            <defs>
+              <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" /></marker>
+            </defs>
+            {drawn.edges.map((edge) => (
+              <g key={`${edge.from}\n${edge.to}`} class={`edge ${edge.errors > 0 ? "failing" : ""} ${isNear(edge) ? "" : "far"}`}>
+                <path d={edge.path} stroke-width={1 + 3 * Math.sqrt(edge.calls / most)} marker-end="url(#arrow)" />
+              </g>
+            ))}
+            {drawn.nodes.map((node) => (
+              <g
+                key={node.id}
+                class={`node ${KINDS[node.kind] ?? ""} ${chosen === node.id ? "chosen" : ""}`}
+                transform={`translate(${node.x} ${node.y})`}
+                tabIndex={0}
+                data-row
+                role="button"
+                aria-pressed={chosen === node.id}
+                aria-label={`${node.kind} ${node.label}`}
+                onClick={() => setChosen(chosen === node.id ? null : node.id)}
+                onKeyDown={(event) => {
+                  if (event.key !== "Enter" && event.key !== " ") return;
+                  event.preventDefault();
+                  setChosen(chosen === node.id ? null : node.id);
+                }}
+              >
+                <title>{plain(node.label)}</title>
+                <rect width={NODE_WIDTH} height={NODE_HEIGHT} rx="8" />
+                <text x="12" y="18" class="kind">{node.kind}</text>
+                <text x="12" y="34">{shortened(plain(node.label))}</text>
+              </g>
+            ))}
+            {drawn.edges.map((edge) => (
+              <text key={`${edge.from}\n${edge.to}`} class={`label ${isNear(edge) ? "" : "far"}`} x={edge.labelX} y={edge.labelY - 5} text-anchor="middle">
+                {count(edge.calls)}
+                {edge.errors > 0 && <tspan class="failed"> ✕{count(edge.errors)}</tspan>}
+              </text>
+            ))}
+          </svg>
+        </div>
+      )}
+      {edges.length > 0 && (
+        <div class="table">
+          <table>
+            <thead><tr><th class="main">From</th><th class="main">To</th><th class="number">Calls</th><th class="number">Errors</th><th class="number opt">p50</th><th class="number">p95</th></tr></thead>
+            <tbody>
+              {edges.map((edge) => (
+                <tr key={`${edge.from}\n${edge.to}`}>
+                  {[edge.from, edge.to].map((id) => {
+                    const link = linkOf(id);
+                    const label = plain(labels.get(id) ?? id);
+                    return <td key={id} class="main">{link ? <a data-row href={link}>{label}</a> : label}</td>;
+                  })}
+                  <td class="number">{count(edge.calls)}</td>
+                  <td class={`number ${edge.errors > 0 ? "error-text" : "muted"}`}>{count(edge.errors)}</td>
+                  <td class="number opt">{duration(edge.p50_us)}</td>
+                  <td class="number">{duration(edge.p95_us)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+function shortened(label: string): string {
+  return label.length > 21 ? `${label.slice(0, 20)}…` : label;
+}

@@ -1,0 +1,66 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { get, Problem, type Query, said } from "../api/client.ts";
+
+export interface Paged<T> {
+  rows: T[];
+  isLoading: boolean;
+  problem: Problem | null;
+  hasMore: boolean;
+  /** The last answer, for what it says beside its rows. */
+  answer: Record<string, unknown> | null;
+  more(): void;
+  again(): void;
+}
+
+/** A list that comes in pages, one behind the other by their cursors. */
+export function usePaged<T>(path: string, list: string, query: Query, idOf: (row: T) => string): Paged<T> {
+  const [rows, setRows] = useState<T[]>([]);
+  const [cursor, setCursor] = useState<string | null>(null);
+  const [isLoading, setLoading] = useState(true);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [round, setRound] = useState(0);
+  const [last, setLast] = useState<Record<string, unknown> | null>(null);
+  const abort = useRef<AbortController | null>(null);
+  const key = JSON.stringify([path, query]);
+  const shownFor = useRef("");
+
+  const load = async (from: string | null): Promise<void> => {
+    abort.current?.abort();
+    const mine = new AbortController();
+    abort.current = mine;
+    setLoading(true);
+    try {
+      const answer = await get<Record<string, unknown>>(path, { ...query, cursor: from }, mine.signal);
+      const page = (answer[list] ?? []) as T[];
+      setRows((known) => {
+        if (from === null) return page;
+        const ids = new Set(known.map(idOf));
+        return [...known, ...page.filter((row) => !ids.has(idOf(row)))];
+      });
+      setCursor((answer["cursor"] as string | null | undefined) ?? null);
+      setLast(answer);
+      setProblem(null);
+      shownFor.current = key;
+    } catch (error) {
+      if (mine.signal.aborted) return;
+      setProblem(error instanceof Problem ? error : new Problem(0, "UNREADABLE", said(error)));
+    }
+    setLoading(false);
+  };
+
+  useEffect(() => {
+    if (shownFor.current !== key) setRows([]);
+    void load(null);
+    return () => abort.current?.abort();
+  }, [key, round]);
+
+  return {
+    rows,
+    isLoading,
+    problem,
+    hasMore: cursor !== null,
+    answer: last,
+    more: () => cursor !== null && !isLoading && void load(cursor),
+    again: () => setRound((now) => now + 1),
+  };
+}
