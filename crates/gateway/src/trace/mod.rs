@@ -3,6 +3,7 @@
 //! Tracing observes and steers nothing. Whatever goes wrong here, calls go on.
 
 pub mod names;
+pub mod otlp;
 pub mod span;
 
 pub use span::{Attributes, Engine, Event, Happening, Kind, Link, Nanos, Span, SpanId, Status, TraceId};
