@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{
-    alias, cut,
+    alias, cut, is_likely,
     origin::{Origin, is_core, is_temporals},
     own,
     read::{Received, Unreadable, is_full},
@@ -41,9 +41,6 @@ impl Refusal {
     }
 }
 
-/// Traces are kept by days. Who could name any day could make a file for each.
-const EARLIEST: Nanos = 946_684_800_000_000_000;
-const AHEAD_MAX: Nanos = 24 * 3600 * 1_000_000_000;
 /// The longest session id; whatever is longer was no id.
 const SESSION_BYTES_MAX: usize = 256;
 /// The longest name of a span or of what happened in it.
@@ -207,7 +204,7 @@ impl Reports {
 
     fn time(&self, nanos: u64) -> Option<Nanos> {
         let nanos = Nanos::try_from(nanos).ok()?;
-        (EARLIEST..=self.now.saturating_add(AHEAD_MAX)).contains(&nanos).then_some(nanos)
+        is_likely(nanos, self.now).then_some(nanos)
     }
 
     fn inherit(&mut self, origin: &Origin, attributes: &mut Attributes) {

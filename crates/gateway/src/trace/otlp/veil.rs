@@ -64,7 +64,7 @@ fn hide(name: &str, value: &mut Value) {
 }
 
 /// Whether the last part of a name is that of a secret: `http.request.header.x-api-key`.
-fn is_secret(name: &str) -> bool {
+pub(super) fn is_secret(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or(name);
     // The longest that is known, with what may join its words.
     if last.len() > 24 {
