@@ -7,7 +7,7 @@ use std::{
     borrow::Cow,
     collections::HashMap,
     fmt::Write,
-    hash::{BuildHasher, Hash, Hasher},
+    hash::BuildHasher,
     sync::{Mutex, PoisonError},
 };
 
@@ -149,9 +149,7 @@ impl Metrics {
 
 impl Side {
     fn observe(&mut self, labels: Labels<&str>, nanos: i64) {
-        let mut hasher = self.hasher.build_hasher();
-        labels.hash(&mut hasher);
-        let key = hasher.finish();
+        let key = self.hasher.hash_one(labels);
         let has_room = self.series.len() < SERIES_MAX;
         let series = match self.series.get_mut(&key) {
             Some(series) if series.is_of(labels) => series,

@@ -16,7 +16,7 @@ pub(in crate::config) struct Inspector {
     /// On standard input and output none is opened unless this is set. Where `[auth]` has tokens, one of them is asked for.
     #[schemars(extend("default" = HTTP_DEFAULT.to_string()))]
     pub(in crate::config) otlp_http: Option<Text>,
-    /// The same by OTLP over gRPC.
+    /// Where agents report their own traces by OTLP over gRPC; all else as for `otlp_http`.
     #[schemars(extend("default" = GRPC_DEFAULT.to_string()))]
     pub(in crate::config) otlp_grpc: Option<Text>,
     /// Collectors that get every finished span by OTLP over HTTP, as in `[inspector.export.jaeger]`.

@@ -42,10 +42,23 @@ fn mistakes_are_told_with_what_helps_and_without_secrets() {
             "printable",
         ),
     ] {
-        let error = load_text(&format!("[inspector]\n{text}")).unwrap_err();
+        let error = load_text(format!("[inspector]\n{text}")).unwrap_err();
         assert!(error.to_string().contains(message), "{text}: {error}");
-        let shown = format!("{error:?}");
-        assert!(shown.contains(help), "{text}: {shown}");
+        assert!(error.help().unwrap_or_default().contains(help), "{text}: {:?}", error.help());
         assert!(!error.to_string().contains("s3cret"), "{text}: {error}");
     }
+}
+
+/// REQ-ISEC-04
+#[test]
+fn other_machines_report_only_with_a_token() {
+    let inspector = "[inspector]\notlp_http = '0.0.0.0:4318'\n";
+    let token = format!("[[auth.tokens]]\nprincipal = 'a'\nsha256 = '{}'", "a1".repeat(32));
+    let load = |text: &str, remote: bool| {
+        place().file("aqueduct.toml", text).flags(|flags| flags.allow_remote = remote).load()
+    };
+    assert!(load(inspector, true).unwrap_err().to_string().contains("there is no token in '[auth]'"));
+    let with_token = format!("{inspector}{token}");
+    assert!(load(&with_token, false).unwrap_err().to_string().contains("'--allow-remote' is not given"));
+    assert!(load(&with_token, true).is_ok());
 }

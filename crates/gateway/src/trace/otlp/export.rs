@@ -202,8 +202,12 @@ impl Sender {
                     Ok(None) | Err(_) => break,
                 }
             }
-            let spans: Vec<Span> = batches.iter().flat_map(|batch| batch.iter().cloned()).collect();
+            // What still runs is sent when it has ended.
+            let finished = |span: &&Span| span.ended.is_some();
+            let spans: Vec<Span> =
+                batches.iter().flat_map(|batch| batch.iter().filter(finished).cloned()).collect();
             drop(batches);
+            self.counts.queued.fetch_sub(number - spans.len(), Ordering::Relaxed);
             for spans in spans.chunks(BATCH_SPANS_MAX) {
                 self.deliver(spans).await;
                 self.counts.queued.fetch_sub(spans.len(), Ordering::Relaxed);

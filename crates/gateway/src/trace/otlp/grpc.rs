@@ -1,6 +1,6 @@
 //! OTLP over gRPC: one method, over HTTP/2 without TLS.
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -12,7 +12,7 @@ use axum::{
 };
 use bytes::{Buf, Bytes};
 use hyper_util::{
-    rt::{TokioExecutor, TokioIo},
+    rt::{TokioExecutor, TokioIo, TokioTimer},
     service::TowerToHyperService,
 };
 use prost::Message;
@@ -29,7 +29,7 @@ use tonic::{
 use super::{
     BODY_BYTES_MAX,
     read::Unreadable,
-    serve::{Form, Intake, Refused, admit},
+    serve::{BODY, Form, Intake, Refused, admit},
     wire,
 };
 use crate::serve::http::Guard;
@@ -37,8 +37,10 @@ use crate::serve::http::Guard;
 const EXPORT: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
 
 /// Who reports at once; further ones wait until somebody is done.
-const CONNECTIONS_MAX: usize = 64;
+const CONNECTIONS_MAX: usize = 256;
 const STREAMS_MAX: u32 = 16;
+/// How often a silent client is asked whether it is still there.
+const ASKED_EVERY: Duration = Duration::from_mins(1);
 /// How much of a request may be under way before it is read.
 const WINDOW_BYTES: u32 = 1024 * 1024;
 
@@ -65,7 +67,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router) {
                 });
             }
             // Out of files, or a client that left at once.
-            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(100)).await,
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
         while running.try_join_next().is_some() {}
     }
@@ -73,6 +75,8 @@ pub(super) async fn serve(listener: TcpListener, router: Router) {
 
 async fn connection(stream: TcpStream, router: Router) {
     let served = hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .keep_alive_interval(ASKED_EVERY)
         .max_concurrent_streams(STREAMS_MAX)
         .initial_stream_window_size(WINDOW_BYTES)
         .initial_connection_window_size(2 * WINDOW_BYTES)
@@ -97,9 +101,13 @@ async fn export(State(intake): State<Arc<Intake>>, request: Request) -> Response
         .accept_compressed(CompressionEncoding::Gzip)
         .send_compressed(CompressionEncoding::Gzip)
         .max_decoding_message_size(BODY_BYTES_MAX);
-    let response = grpc.unary(Export(Arc::clone(&intake)), request).await;
+    // Who begins a message and never ends it must not keep others from their turn.
+    let response = tokio::time::timeout(BODY, grpc.unary(Export(Arc::clone(&intake)), request)).await;
     drop(turn);
-    response.map(Body::new)
+    match response {
+        Ok(response) => response.map(Body::new),
+        Err(_) => status(&Refused::CutOff).into_http(),
+    }
 }
 
 struct Export(Arc<Intake>);
@@ -122,7 +130,7 @@ fn status(refused: &Refused) -> Status {
     let message = refused.to_string();
     match refused {
         Refused::Full(_) | Refused::Busy => Status::unavailable(message),
-        Refused::Unreadable(Unreadable::TooLong) | Refused::TooLong => Status::out_of_range(message),
+        Refused::Unreadable(Unreadable::TooLong) | Refused::TooLong => Status::resource_exhausted(message),
         Refused::Unreadable(Unreadable::Malformed(_)) | Refused::Unsupported | Refused::CutOff => {
             Status::invalid_argument(message)
         }

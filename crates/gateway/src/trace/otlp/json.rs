@@ -100,7 +100,7 @@ pub(super) mod number {
                 Written::Text(text) => text.trim().parse().map_err(|_| wrong()),
                 Written::Nothing(()) => Ok(0),
                 // Some languages have no other numbers.
-                Written::Double(double) if double >= 0.0 && double <= 1.8e19 => Ok(double as u64),
+                Written::Double(double) if (0.0..=1.8e19).contains(&double) => Ok(double as u64),
                 Written::Double(_) | Written::Signed(_) => Err(wrong()),
             }
         }
@@ -200,18 +200,16 @@ impl<'de> Visitor<'de> for OneOf {
         let mut value = None;
         while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
             value = match key.as_ref() {
-                "stringValue" | "string_value" => Some(Any::StringValue(map.next_value()?)),
-                "boolValue" | "bool_value" => Some(Any::BoolValue(map.next_value()?)),
-                "intValue" | "int_value" => Some(Any::IntValue(map.next_value::<Signed>()?.0)),
+                "stringValue" | "string_value" => Some(Any::Text(map.next_value()?)),
+                "boolValue" | "bool_value" => Some(Any::Bool(map.next_value()?)),
+                "intValue" | "int_value" => Some(Any::Int(map.next_value::<Signed>()?.0)),
                 "doubleValue" | "double_value" => Some(double(map.next_value()?).ok_or_else(number::wrong)?),
-                "arrayValue" | "array_value" => Some(Any::ArrayValue(map.next_value()?)),
-                "kvlistValue" | "kvlist_value" => Some(Any::KvlistValue(map.next_value()?)),
+                "arrayValue" | "array_value" => Some(Any::Array(map.next_value()?)),
+                "kvlistValue" | "kvlist_value" => Some(Any::List(map.next_value()?)),
                 "bytesValue" | "bytes_value" => {
                     let text: std::borrow::Cow<'de, str> = map.next_value()?;
                     let bytes = ::base64::prelude::BASE64_STANDARD.decode(text.as_bytes());
-                    Some(Any::BytesValue(
-                        bytes.map_err(|_| Error::custom("bytes are not written in base64"))?,
-                    ))
+                    Some(Any::Bytes(bytes.map_err(|_| Error::custom("bytes are not written in base64"))?))
                 }
                 _ => {
                     map.next_value::<IgnoredAny>()?;
@@ -227,7 +225,7 @@ impl<'de> Visitor<'de> for OneOf {
 struct Signed(#[serde(with = "number::signed")] i64);
 
 fn double(written: Written) -> Option<Any> {
-    Some(Any::DoubleValue(match written {
+    Some(Any::Double(match written {
         Written::Double(number) => number,
         Written::Unsigned(number) => number as f64,
         Written::Signed(number) => number as f64,

@@ -30,7 +30,7 @@ pub const PATH: &str = "/v1/traces";
 const READING_MAX: usize = 8;
 /// How long one waits for its turn, and for the rest of a body.
 const TURN: Duration = Duration::from_secs(5);
-const BODY: Duration = Duration::from_secs(30);
+pub(super) const BODY: Duration = Duration::from_secs(30);
 /// What is longer is read aside, so that nobody waits for it.
 const ASIDE_FROM_BYTES: usize = 64 * 1024;
 /// When who reports too much may come back.
@@ -130,7 +130,6 @@ pub(super) fn router(intake: Arc<Intake>, guard: Guard) -> Router {
 }
 
 /// A router for reported spans without a guard, for who brings their own.
-#[must_use]
 pub fn bare(sink: Arc<dyn Sink>) -> Router {
     Router::new().route(PATH, post(traces)).with_state(Intake::new(sink))
 }

@@ -16,19 +16,19 @@ pub(super) fn read(attributes: Vec<KeyValue>) -> Attributes {
 fn any(value: Option<AnyValue>) -> Value {
     match value.and_then(|value| value.value) {
         None => Value::Null,
-        Some(Any::StringValue(text)) => Value::String(text),
-        Some(Any::BoolValue(flag)) => Value::Bool(flag),
-        Some(Any::IntValue(number)) => Value::Number(number.into()),
-        Some(Any::DoubleValue(number)) => Number::from_f64(number)
+        Some(Any::Text(text)) => Value::String(text),
+        Some(Any::Bool(flag)) => Value::Bool(flag),
+        Some(Any::Int(number)) => Value::Number(number.into()),
+        Some(Any::Double(number)) => Number::from_f64(number)
             .map_or_else(|| Value::String(not_finite(number).to_owned()), Value::Number),
-        Some(Any::ArrayValue(array)) => {
+        Some(Any::Array(array)) => {
             Value::Array(array.values.into_iter().map(|value| any(Some(value))).collect())
         }
-        Some(Any::KvlistValue(list)) => {
+        Some(Any::List(list)) => {
             let members = list.values.into_iter().map(|member| (member.key, any(member.value)));
             Value::Object(members.collect::<Map<_, _>>())
         }
-        Some(Any::BytesValue(bytes)) => Value::String(BASE64_STANDARD.encode(bytes)),
+        Some(Any::Bytes(bytes)) => Value::String(BASE64_STANDARD.encode(bytes)),
     }
 }
 
@@ -51,18 +51,18 @@ pub(super) fn pair(name: &str, value: &Value) -> KeyValue {
 fn of(value: &Value) -> AnyValue {
     let value = match value {
         Value::Null => None,
-        Value::Bool(flag) => Some(Any::BoolValue(*flag)),
-        Value::String(text) => Some(Any::StringValue(text.clone())),
+        Value::Bool(flag) => Some(Any::Bool(*flag)),
+        Value::String(text) => Some(Any::Text(text.clone())),
         Value::Number(number) => Some(match (number.as_i64(), number.as_f64()) {
-            (Some(number), _) => Any::IntValue(number),
-            (None, Some(double)) if number.is_f64() => Any::DoubleValue(double),
+            (Some(number), _) => Any::Int(number),
+            (None, Some(double)) if number.is_f64() => Any::Double(double),
             // Larger than OTLP's largest; a double would be another number.
-            _ => Any::StringValue(number.to_string()),
+            _ => Any::Text(number.to_string()),
         }),
-        Value::Array(values) => Some(Any::ArrayValue(ArrayValue { values: values.iter().map(of).collect() })),
+        Value::Array(values) => Some(Any::Array(ArrayValue { values: values.iter().map(of).collect() })),
         Value::Object(members) => {
             let values = members.iter().map(|(name, value)| pair(name, value)).collect();
-            Some(Any::KvlistValue(KeyValueList { values }))
+            Some(Any::List(KeyValueList { values }))
         }
     };
     AnyValue { value }

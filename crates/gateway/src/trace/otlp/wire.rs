@@ -177,22 +177,28 @@ pub(super) struct AnyValue {
 }
 
 #[derive(Clone, PartialEq, prost::Oneof, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub(super) enum Any {
     #[prost(string, tag = "1")]
-    StringValue(String),
+    #[serde(rename = "stringValue")]
+    Text(String),
     #[prost(bool, tag = "2")]
-    BoolValue(bool),
+    #[serde(rename = "boolValue")]
+    Bool(bool),
     #[prost(int64, tag = "3")]
-    IntValue(#[serde(serialize_with = "number::as_text")] i64),
+    #[serde(rename = "intValue")]
+    Int(#[serde(serialize_with = "number::as_text")] i64),
     #[prost(double, tag = "4")]
-    DoubleValue(#[serde(serialize_with = "number::double")] f64),
+    #[serde(rename = "doubleValue")]
+    Double(#[serde(serialize_with = "number::double")] f64),
     #[prost(message, tag = "5")]
-    ArrayValue(ArrayValue),
+    #[serde(rename = "arrayValue")]
+    Array(ArrayValue),
     #[prost(message, tag = "6")]
-    KvlistValue(KeyValueList),
+    #[serde(rename = "kvlistValue")]
+    List(KeyValueList),
     #[prost(bytes = "vec", tag = "7")]
-    BytesValue(#[serde(with = "base64")] Vec<u8>),
+    #[serde(rename = "bytesValue")]
+    Bytes(#[serde(with = "base64")] Vec<u8>),
 }
 
 #[derive(Clone, PartialEq, Message, Serialize, Deserialize)]

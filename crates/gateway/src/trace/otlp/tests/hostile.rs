@@ -122,11 +122,11 @@ fn depth_without_end_is_refused() {
         "{\"arrayValue\":{\"values\":[".repeat(200),
         "]}}".repeat(200)
     );
-    assert!(read::json(format!("{deep}}}]}}]}}]}}]}}").as_bytes(), NOW).is_err());
+    let read = read::json(format!("{deep}}}]}}]}}]}}]}}").as_bytes(), NOW).unwrap();
+    assert_eq!((read.spans.len(), read.rejected), (0, 1));
     let mut value = wire::AnyValue::default();
     for _ in 0..300 {
-        value =
-            wire::AnyValue { value: Some(wire::Any::ArrayValue(wire::ArrayValue { values: vec![value] })) };
+        value = wire::AnyValue { value: Some(wire::Any::Array(wire::ArrayValue { values: vec![value] })) };
     }
     let attributes = vec![wire::KeyValue { key: "k".to_owned(), value: Some(value) }];
     let read = read::protobuf(&request(vec![wire::Span { attributes, ..reported() }]), NOW).unwrap();
@@ -136,7 +136,7 @@ fn depth_without_end_is_refused() {
 /// What is said once for a process is not multiplied by its spans without limit.
 #[test]
 fn a_long_resource_is_not_kept_with_every_span() {
-    let text = |bytes: usize| wire::AnyValue { value: Some(wire::Any::StringValue("x".repeat(bytes))) };
+    let text = |bytes: usize| wire::AnyValue { value: Some(wire::Any::Text("x".repeat(bytes))) };
     let pair = |key: &str, bytes| wire::KeyValue { key: key.to_owned(), value: Some(text(bytes)) };
     let attributes = vec![pair("process.command_args", 1_000_000), pair("service.name", 10)];
     let scope_spans = vec![wire::ScopeSpans { scope: None, spans: vec![reported(); 1000] }];
