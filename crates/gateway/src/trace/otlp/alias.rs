@@ -1,7 +1,10 @@
 //! What others call the things that we have names for. The original stays beside ours, so that nothing is lost.
 
+use std::{collections::HashMap, sync::LazyLock};
+
 use serde_json::Value;
 
+use super::cut;
 use crate::trace::{
     Attributes, Kind,
     names::{self, llm, otel},
@@ -71,6 +74,15 @@ const ALIASES: &[(&str, &str)] = &[
     ("ai.response.finishReason", names::STOP_REASON),
 ];
 
+/// Where in the table each of their names stands: a span has few of them, and the table is long.
+static PLACES: LazyLock<HashMap<&str, Vec<usize>, foldhash::fast::RandomState>> = LazyLock::new(|| {
+    let mut places: HashMap<_, Vec<usize>, _> = HashMap::default();
+    for (place, (theirs, _)) in ALIASES.iter().enumerate() {
+        places.entry(*theirs).or_default().push(place);
+    }
+    places
+});
+
 /// Whole families of names, as far as nothing in the table above has them. Only short values: the long ones would be
 /// kept twice for nobody.
 const FAMILIES: [(&str, &str); 3] = [("gen_ai.", "mcp.llm."), ("llm.", "mcp.llm."), ("tool.", "mcp.tool.")];
@@ -82,13 +94,11 @@ const APART: [&str; 4] =
 /// Adds our names to what has others.
 pub(super) fn add(kind: Kind, attributes: &mut Attributes) {
     let mut added = Attributes::new();
-    for (theirs, ours) in ALIASES {
-        if !attributes.contains_key(*ours)
-            && !added.contains_key(*ours)
-            && let Some(value) = attributes.get(*theirs).filter(|value| !value.is_null())
-        {
-            copy(attributes, theirs, ours, value, &mut added);
-        }
+    let mut places: Vec<usize> =
+        attributes.keys().filter_map(|name| PLACES.get(name.as_str())).flatten().copied().collect();
+    places.sort_unstable();
+    for (theirs, ours) in places.iter().filter_map(|place| ALIASES.get(*place)) {
+        named(attributes, theirs, ours, &mut added);
     }
     rpc(attributes, &mut added);
     transport(attributes, &mut added);
@@ -158,7 +168,7 @@ fn families(attributes: &Attributes, added: &mut Attributes) {
     for (name, value) in attributes {
         let family = FAMILIES.iter().find_map(|(start, ours)| Some((name.strip_prefix(start)?, ours)));
         let Some((rest, ours)) = family else { continue };
-        let is_known = ALIASES.iter().any(|(theirs, _)| theirs == name);
+        let is_known = PLACES.contains_key(name.as_str());
         if !is_known && is_short(value) && !APART.iter().any(|start| name.starts_with(start)) {
             added.entry(format!("{ours}{rest}")).or_insert_with(|| value.clone());
         }
@@ -175,6 +185,10 @@ fn named(attributes: &Attributes, theirs: &str, ours: &str, added: &mut Attribut
 /// Copies a value, and what is said of one that was cut.
 fn copy(attributes: &Attributes, theirs: &str, ours: &str, value: &Value, added: &mut Attributes) {
     added.insert(ours.to_owned(), fitting(ours, value));
+    // What was cut is a text, and shorter than the limit by a part of a character at most.
+    if value.as_str().is_none_or(|text| text.len() < cut::VALUE_BYTES_MAX - 4) {
+        return;
+    }
     for mark in [names::TRUNCATED, names::BYTES, names::HASH] {
         if let Some(value) = attributes.get(&format!("{theirs}{mark}")) {
             added.insert(format!("{ours}{mark}"), value.clone());

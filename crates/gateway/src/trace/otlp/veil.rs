@@ -71,7 +71,8 @@ pub(super) fn is_secret(name: &str) -> bool {
         return false;
     }
     let letters = || last.bytes().filter(u8::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
-    SECRET.iter().any(|secret| letters().eq(secret.bytes()))
+    let length = letters().count();
+    SECRET.iter().any(|secret| secret.len() == length && letters().eq(secret.bytes()))
 }
 
 /// The text without what stands behind `Bearer`, if there is any.
