@@ -22,6 +22,7 @@ use super::{
     error::Error,
     file::{self, File},
     given::Given,
+    inspector::{self, Inspector},
     load::Overrides,
     operator::{self, Operator},
     paths, quota, safety,
@@ -44,6 +45,8 @@ pub struct Checked {
     pub policy: Policy,
     /// How a person answers what waits for them.
     pub operator: Operator,
+    /// Where agents report, and which collectors are told.
+    pub inspector: Inspector,
     /// Who is asked before a dangerous call.
     pub confirmation: crate::safety::Settings,
     /// Quotas, and what other servers allow.
@@ -172,6 +175,7 @@ pub(super) fn check(
         entities: entities::entities(&file.entities, used)?,
         executions: executions(&file.executions)?,
         page_bytes: whole(bounds::PAGE_BYTES.check_or_default(file.limits.page_bytes.as_ref())?),
+        inspector: inspector::inspector(&file.inspector, environment, remote)?,
         operator: operator::operator(&file.operator, base, environment, flags.allow_remote)?,
         policy,
         confirmation,

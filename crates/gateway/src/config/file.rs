@@ -12,11 +12,13 @@ use toml::Spanned;
 use super::{bounds, notation::Notation};
 
 mod autonomy;
+mod inspector;
 mod operator;
 mod quota;
 mod safety;
 mod upstream;
 pub(super) use autonomy::{Autonomy, SafetyLoop};
+pub(super) use inspector::{Export, Inspector};
 pub(super) use operator::{Operator, Webhook};
 pub(super) use quota::{ApiLimit, Cost, Fraction, Quota};
 pub(super) use safety::{Condition, Matrix, MinimumTrust, Rule};
@@ -87,6 +89,9 @@ pub struct File {
     /// How a person answers what waits for them. All channels are used side by side, and the first answer counts.
     #[serde(default)]
     pub(super) operator: Operator,
+    /// What is recorded, who may report to it, and where it is sent.
+    #[serde(default)]
+    pub(super) inspector: Inspector,
     /// Who may call over HTTP.
     #[serde(default)]
     pub(super) auth: Auth,

@@ -28,6 +28,7 @@ mod environment;
 mod error;
 mod file;
 mod given;
+mod inspector;
 mod load;
 mod mask;
 mod notation;
@@ -51,6 +52,7 @@ pub use self::{
     environment::Environment,
     error::{Error, Place},
     file::File,
+    inspector::{Export, Inspector, Receiver},
     load::{Overrides, Sources, load},
     operator::{Hook, Operator, SecretSource, Webhook},
     reference::reference,

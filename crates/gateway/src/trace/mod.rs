@@ -5,8 +5,11 @@
 pub(crate) mod ids;
 mod kept;
 mod levels;
+pub mod lines;
+pub mod metrics;
 pub mod names;
 pub(crate) mod open;
+pub mod otlp;
 pub mod preview;
 mod recorder;
 mod redact;

@@ -51,6 +51,22 @@ pub const TRUNCATED: &str = "_truncated";
 pub const BYTES: &str = "_bytes";
 pub const HASH: &str = "_sha256";
 
+/// What is known of a model's call. Nothing of ours makes such calls, but agents report theirs.
+pub mod llm {
+    pub const PROVIDER: &str = "mcp.llm.provider";
+    pub const MODEL: &str = "mcp.llm.model";
+    pub const RESPONSE_MODEL: &str = "mcp.llm.response_model";
+    pub const PROMPT: &str = "mcp.llm.prompt_json";
+    pub const RESPONSE: &str = "mcp.llm.response_json";
+    pub const PARAMETERS: &str = "mcp.llm.parameters_json";
+    pub const INPUT_TOKENS: &str = "mcp.llm.input_tokens";
+    pub const OUTPUT_TOKENS: &str = "mcp.llm.output_tokens";
+    pub const TOTAL_TOKENS: &str = "mcp.llm.total_tokens";
+    pub const OPERATION: &str = "mcp.llm.operation";
+    pub const CONVERSATION: &str = "mcp.llm.conversation_id";
+    pub const AGENT: &str = "mcp.llm.agent";
+}
+
 /// OpenTelemetry's names of the same things.
 pub mod otel {
     pub const METHOD: &str = "mcp.method.name";
@@ -64,6 +80,7 @@ pub mod otel {
     pub const NETWORK: &str = "network.transport";
     pub const STATUS_CODE: &str = "rpc.response.status_code";
     pub const SERVICE: &str = "service.name";
+    pub const SESSION: &str = "session.id";
 }
 
 /// The names of what is told at once.

@@ -14,7 +14,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "zzz = 1",
         "1:1: 'zzz' is not a known key",
-        "the keys of the file are 'auth', 'entities', 'executions', 'limits', 'operator', 'profile', 'safety', 'server', 'store', 'upstream'",
+        "the keys of the file are 'auth', 'entities', 'executions', 'inspector', 'limits', 'operator', 'profile', 'safety', 'server', 'store', 'upstream'",
     ),
     (
         "[store]\ndata = 'x'\n[limits]\nb = 1\na = 1",

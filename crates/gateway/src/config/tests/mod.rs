@@ -5,6 +5,7 @@ mod clients;
 mod endpoints;
 mod found;
 mod hostile;
+mod inspector;
 mod mistakes;
 mod operator;
 mod remote;

@@ -1,0 +1,85 @@
+//! Who reported a span: what OTLP says once for all spans of a process, and of a library in it.
+
+use serde_json::Value;
+
+use super::{
+    cut, value, veil,
+    wire::{Resource, Scope},
+};
+use crate::trace::{Attributes, names};
+
+/// Longer ones are told once in a request, which is what OTLP has them for.
+const KEPT_BYTES_MAX: usize = 4 * 1024;
+
+/// What holds for all spans of one library in one process.
+#[derive(Debug)]
+pub(super) struct Origin {
+    /// What every span gets, unless it says otherwise itself.
+    pub(super) attributes: Attributes,
+    /// How much that is, about.
+    pub(super) bytes: usize,
+    pub(super) agent: Option<String>,
+    pub(super) is_temporal: bool,
+}
+
+impl Origin {
+    /// What holds for a process.
+    pub(super) fn new(resource: Resource) -> Self {
+        let attributes = value::read(resource.attributes);
+        Self { attributes: Attributes::new(), bytes: 0, agent: None, is_temporal: false }.with(attributes)
+    }
+
+    /// The same for one library in it.
+    pub(super) fn within(&self, scope: Scope) -> Self {
+        let mut attributes = value::read(scope.attributes);
+        let is_temporal = self.is_temporal || scope.name.contains("temporal");
+        for (name, text) in [("otel.scope.name", scope.name), ("otel.scope.version", scope.version)] {
+            if !text.is_empty() {
+                attributes.insert(name.to_owned(), Value::String(text));
+            }
+        }
+        let origin = Self {
+            attributes: self.attributes.clone(),
+            bytes: self.bytes,
+            agent: self.agent.clone(),
+            is_temporal,
+        };
+        origin.with(attributes)
+    }
+
+    fn with(mut self, mut more: Attributes) -> Self {
+        self.is_temporal |= more.keys().any(|name| is_temporals(name));
+        veil::veil(&mut more);
+        cut::cut(&mut more);
+        for (name, value) in more {
+            self.attributes.entry(name).or_insert(value);
+        }
+        let text = |name: &str| self.attributes.get(name)?.as_str().map(str::to_owned);
+        self.agent = self.agent.or_else(|| text(names::AGENT)).or_else(|| text(names::otel::SERVICE));
+        self.bytes = self.attributes.iter().map(size).sum();
+        if self.bytes > KEPT_BYTES_MAX {
+            self.attributes.retain(|name, value| is_core(name) && size((name, value)) < 512);
+            self.bytes = self.attributes.iter().map(size).sum();
+        }
+        self
+    }
+}
+
+fn size((name, value): (&String, &Value)) -> usize {
+    let value = match value {
+        Value::String(text) => text.len(),
+        Value::Array(_) | Value::Object(_) => value.to_string().len(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 16,
+    };
+    name.len() + value
+}
+
+/// What is never left out.
+pub(super) fn is_core(name: &str) -> bool {
+    ["service.", "mcp.", "otel.scope.", "session.", "temporal"].iter().any(|start| name.starts_with(start))
+}
+
+/// Temporal's own attributes, in its old and new spellings.
+pub(super) fn is_temporals(name: &str) -> bool {
+    name.starts_with("temporal.") || name.starts_with("temporalWorkflow") || name == "temporalRunID"
+}
