@@ -25,7 +25,7 @@ use crate::{
         safety_loop::{self, SafetyLoop},
         upstream::Upstreams,
     },
-    config::{self, Checked, Environment, Link, SecretSource},
+    config::{self, Checked, Environment, Inspector, Link, SecretSource},
     executions::Executions,
     guard::{self, Places},
     inspect::{Configured, Inspect},
@@ -35,7 +35,11 @@ use crate::{
     safety::{Safety, channels::Channels},
     serve::http::{Credential, Guard, Options},
     store::{self, EntityStore, ExecutionStore, QuotaStore, SafetyStore, TraceStore, traces},
-    trace::{Kept, Levels, Recorder, Settings},
+    trace::{
+        Kept, Recorder, Settings, Told,
+        metrics::Metrics,
+        otlp::{self, Exporter, Receivers},
+    },
 };
 
 /// What the server calls itself to agents.
@@ -61,6 +65,7 @@ pub struct App {
     upstreams: Arc<Upstreams>,
     limits: Option<Arc<Limits>>,
     inspect: Arc<Inspect>,
+    exporter: Arc<Exporter>,
 }
 
 /// The operations as configured and as far as they are known, without opening any data or starting any server.
@@ -153,8 +158,11 @@ pub fn open(config: &Checked) -> Result<App, Error> {
             gateway.with_cursor_key(CursorKey::new(&store::secret(&config.store.data, CURSOR_KEY_FILE)?));
     }
     let limits = limits(config, &upstreams, &safety)?;
-    let traces = TraceStore::open(&config.store.data, traces::Options::default());
-    let recorder = recorder(config, &traces);
+    let traces = traces(config);
+    let metrics = Arc::new(Metrics::default());
+    let exporter = Arc::new(Exporter::start(&config.inspector.export));
+    let told = Told { metrics: Arc::clone(&metrics), exporter: Arc::clone(&exporter) };
+    let recorder = recorder(config, &traces, told);
     let gateway = gateway
         .with_upstreams(Arc::clone(&upstreams))
         .with_safety(Arc::clone(&safety))
@@ -164,8 +172,10 @@ pub fn open(config: &Checked) -> Result<App, Error> {
     let gateway = Arc::new(if upstreams.are_known() { gateway } else { gateway.unsettled() });
     upstreams.tend(&gateway);
     safety.tend();
-    let inspect = Arc::new(inspect(config, traces, Some(&gateway)));
-    Ok(App { gateway, stores, safety, upstreams, limits, inspect })
+    let mut inspect = inspect(config, traces, Some(&gateway));
+    inspect.metrics = Some(metrics);
+    let inspect = Arc::new(inspect);
+    Ok(App { exporter, gateway, stores, safety, upstreams, limits, inspect })
 }
 
 /// What the Inspector's API is answered with.
@@ -182,29 +192,33 @@ fn inspect(config: &Checked, store: TraceStore, gateway: Option<&Arc<Gateway>>) 
             serde_json::Value::from_iter(tools).to_string()
         });
     }
-    let mut inspect = Inspect::new(store, server_id());
+    let mut inspect = Inspect::new(store, config.inspector.server_id.as_str());
     inspect.servers = Arc::new(servers);
     inspect.recorder = gateway.and_then(|gateway| gateway.recorder().cloned());
     inspect
 }
 
 /// What writes calls down. Without it calls go on, so that its want is told and nothing else.
-fn recorder(config: &Checked, traces: &TraceStore) -> Option<Arc<Recorder>> {
-    if config.safety_only {
+fn recorder(config: &Checked, traces: &TraceStore, told: Told) -> Option<Arc<Recorder>> {
+    let mut levels = config.inspector.levels.clone();
+    for upstream in &config.upstreams {
+        levels.servers.extend(upstream.capture.map(|level| (upstream.name.clone(), level)));
+    }
+    if config.safety_only || levels.is_off() {
         return None;
     }
     let clock = jiff::Timestamp::now;
-    let settings = Settings { server_id: server_id(), levels: Levels::default() };
+    let settings = Settings { server_id: config.inspector.server_id.clone(), levels };
     let kept = Kept::new(traces.appender(), clock);
-    Recorder::start(settings, vec![Box::new(kept)], clock)
+    Recorder::start(settings, vec![Box::new(kept), Box::new(told)], clock)
         .inspect_err(|error| tracing::warn!(%error, "calls are not recorded"))
         .ok()
 }
 
-/// What we call ourselves in what is recorded.
-fn server_id() -> String {
-    let given = std::env::var("MCP_SERVER_ID").ok().filter(|id| !id.is_empty());
-    given.unwrap_or_else(|| ADAPTER.to_owned())
+fn traces(config: &Checked) -> TraceStore {
+    let Inspector { keep_days, keep_bytes, .. } = config.inspector;
+    let options = traces::Options { max_age_days: keep_days, max_bytes: keep_bytes, ..Default::default() };
+    TraceStore::open(&config.store.data, options)
 }
 
 /// The operator's listener without a gateway: what other processes wrote to the data directory, and what waits there.
@@ -217,7 +231,7 @@ pub struct Watched {
 pub async fn watch(config: &Checked, address: SocketAddr) -> Result<Watched, Error> {
     let options = store::Options { max_database_bytes: config.store.max_database_bytes };
     let store = SafetyStore::open(&config.store.data, options)?;
-    let traces = TraceStore::open(&config.store.data, traces::Options::default());
+    let traces = traces(config);
     let listener =
         Listener::over_data(config, address, &store, Arc::new(inspect(config, traces, None))).await;
     Ok(Watched { listener, store })
@@ -310,6 +324,17 @@ impl App {
         Listener::open(config, wanted, &self.safety, &self.gateway, Arc::clone(&self.inspect)).await
     }
 
+    /// Opens where agents report what they did. Nothing is opened where nothing is recorded.
+    pub async fn receivers(&self, config: &Checked, on_stdio: bool) -> Option<Receivers> {
+        let recorder = self.gateway.recorder().cloned()?;
+        let receivers = otlp::listen(config, on_stdio, recorder).await;
+        for (what, address) in receivers.addresses() {
+            self.gateway.guard().listens(address);
+            self.inspect.listens(what, address.to_string());
+        }
+        Some(receivers)
+    }
+
     /// What the Inspector is asked for.
     #[must_use]
     pub fn inspect(&self) -> &Arc<Inspect> {
@@ -330,6 +355,10 @@ impl App {
         self.safety.close().await;
         if let Some(recorder) = self.gateway.recorder().cloned() {
             let _ = tokio::task::spawn_blocking(move || recorder.close()).await;
+        }
+        // Nobody else tells it anything once the recorder has ended.
+        if let Some(exporter) = Arc::into_inner(self.exporter) {
+            exporter.close().await;
         }
     }
 }

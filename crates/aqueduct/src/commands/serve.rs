@@ -76,6 +76,7 @@ pub(super) async fn on_stdio(config: &Checked, app: &app::App) -> Result<(), Fai
     let server = &config.server;
     let gateway = std::sync::Arc::clone(&app.gateway);
     let operator = app.operator(config, true).await;
+    let receivers = app.receivers(config, true).await;
     // The client reads what is said here, so neither the address nor the key's file is.
     match &operator.opened {
         Opened::Taken { .. } => report::note("the operator's address is taken by another program"),
@@ -84,6 +85,9 @@ pub(super) async fn on_stdio(config: &Checked, app: &app::App) -> Result<(), Fai
     }
     let served = stdio::serve(gateway, server.fast_path, server.shutdown_grace, stop_signal).await;
     operator.close().await;
+    if let Some(receivers) = receivers {
+        receivers.close().await;
+    }
     served.map_err(|error| Failure::trouble("standard input cannot be read", &error.to_string()))
 }
 
@@ -98,9 +102,13 @@ pub(super) async fn on_http(config: &Checked, app: &app::App, client: &[String])
     let server = http::Server::bind(address, gateway, app::http_options(config)).await.map_err(unusable)?;
     let address = server.address().map_err(unusable)?;
     let operator = app.operator(config, false).await;
+    let receivers = app.receivers(config, false).await;
     report::print(&welcome(config, app, client, &format!("http://{address}/mcp"), &operator.opened));
     let served = server.serve(stop_signal).await;
     operator.close().await;
+    if let Some(receivers) = receivers {
+        receivers.close().await;
+    }
     served.map_err(unusable)
 }
 

@@ -121,6 +121,17 @@ pub(super) const DATABASE_BYTES: Bounds = Bounds {
     max: 1 << 60,
     default: None,
 };
+pub(super) const TRACE_DAYS: Bounds =
+    Bounds { section: "inspector", key: "keep_days", unit: "days", min: 1, max: 3650, default: Some(14) };
+/// Below some mebibytes a day's file hardly holds its own tables.
+pub(super) const TRACE_BYTES: Bounds = Bounds {
+    section: "inspector",
+    key: "keep_bytes",
+    unit: "bytes",
+    min: 16 << 20,
+    max: 1 << 50,
+    default: Some(2 << 30),
+};
 /// Below a few kilobytes a page holds nothing; above a mebibyte it is no page.
 pub(super) const PAGE_BYTES: Bounds = Bounds {
     section: "limits",

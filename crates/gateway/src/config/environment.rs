@@ -13,6 +13,7 @@ pub(super) const MODE: &str = "MCP_AQL_ENDPOINT_MODE";
 pub(super) const PROFILE: &str = "MCP_AQL_ENDPOINT_PROFILE";
 pub(super) const PREFIX: &str = "MCP_AQL_TOOL_PREFIX";
 pub(super) const SAFETY_LOOP: &str = "MCPAQL_SAFETY_LOOP";
+pub(super) const SERVER_ID: &str = "MCP_SERVER_ID";
 pub(super) const HTTP: &str = "AQUEDUCT_HTTP";
 pub(super) const CONFIRMATION: &str = "AQUEDUCT_CONFIRMATION";
 pub(super) const DATA: &str = "AQUEDUCT_DATA";
@@ -22,12 +23,13 @@ const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 
 /// Every variable that is read under its own name, and what it sets. The file may name others.
-pub(super) const VARIABLES: [(&str, &str); 11] = [
+pub(super) const VARIABLES: [(&str, &str); 12] = [
     (CONFIG, "The configuration file, unless `--config` names one."),
     (DATA, "Beats `store.data`."),
     (HTTP, "Beats `server.http`."),
     (CONFIRMATION, "Beats `safety.confirmation`."),
     (SAFETY_LOOP, "Beats `safety.loop.mode`."),
+    (SERVER_ID, "Beats `inspector.server_id`."),
     (MODE, "Beats `server.mode`."),
     (PROFILE, "Beats `server.profile`."),
     (PREFIX, "Beats `server.prefix`."),

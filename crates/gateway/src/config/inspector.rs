@@ -1,6 +1,7 @@
-//! The section `[inspector]`: where agents report, and which collectors are told.
+//! The section `[inspector]`: what is recorded and for how long, where agents report, and which collectors are told.
 
 use std::{
+    collections::HashMap,
     fmt,
     net::{Ipv4Addr, SocketAddr, SocketAddrV4},
 };
@@ -9,12 +10,17 @@ use http::{HeaderName, HeaderValue, Uri};
 
 use super::{
     address::Remote,
-    environment::Environment,
+    bounds,
+    environment::{self, Environment},
     error::Error,
     file::{self, Hidden, Placed},
     secret::Secret,
     variables::Expansion,
 };
+use crate::trace::{Level, Levels};
+
+/// Who we are in what is recorded.
+const SERVER_ID_DEFAULT: &str = "aqueduct";
 
 pub(super) const HTTP_DEFAULT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 4318));
 pub(super) const GRPC_DEFAULT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 4317));
@@ -27,6 +33,12 @@ const TRACES: &str = "/v1/traces";
 /// What is recorded, and who reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inspector {
+    /// What is recorded of which calls, but for what servers say themselves.
+    pub levels: Levels,
+    /// What we are called in what is recorded.
+    pub server_id: String,
+    pub keep_days: u32,
+    pub keep_bytes: u64,
     pub otlp_http: Receiver,
     pub otlp_grpc: Receiver,
     /// In the order of the file.
@@ -62,7 +74,15 @@ pub struct Export {
 impl Default for Inspector {
     fn default() -> Self {
         let receiver = |address| Receiver { address: Some(address), is_written: false };
-        Self { otlp_http: receiver(HTTP_DEFAULT), otlp_grpc: receiver(GRPC_DEFAULT), export: Vec::new() }
+        Self {
+            levels: Levels::default(),
+            server_id: SERVER_ID_DEFAULT.to_owned(),
+            keep_days: 14,
+            keep_bytes: 2 << 30,
+            otlp_http: receiver(HTTP_DEFAULT),
+            otlp_grpc: receiver(GRPC_DEFAULT),
+            export: Vec::new(),
+        }
     }
 }
 
@@ -80,7 +100,15 @@ pub(super) fn inspector(
 ) -> Result<Inspector, Error> {
     let mut exports: Vec<_> = written.export.iter().flatten().collect();
     exports.sort_by_key(|(name, _)| name.span().start);
+    let named = environment.text(environment::SERVER_ID)?.filter(|id| !id.is_empty()).map(str::to_owned);
+    let days = bounds::TRACE_DAYS.check_or_default(written.keep_days.as_ref())?;
     Ok(Inspector {
+        levels: levels(written)?,
+        server_id: named
+            .or_else(|| written.server_id.as_ref().map(|id| id.get().clone()))
+            .unwrap_or_else(|| SERVER_ID_DEFAULT.to_owned()),
+        keep_days: u32::try_from(days).unwrap_or(u32::MAX),
+        keep_bytes: bounds::TRACE_BYTES.check_or_default(written.keep_bytes.as_ref())?,
         otlp_http: receiver(written.otlp_http.as_ref(), HTTP_DEFAULT, remote)?,
         otlp_grpc: receiver(written.otlp_grpc.as_ref(), GRPC_DEFAULT, remote)?,
         export: exports
@@ -88,6 +116,28 @@ pub(super) fn inspector(
             .map(|(name, written)| export(name, written, environment))
             .collect::<Result<_, _>>()?,
     })
+}
+
+fn levels(written: &file::Inspector) -> Result<Levels, Error> {
+    let mut patterns: Vec<_> = written.operations.iter().flatten().collect();
+    // The most particular first.
+    patterns.sort_by_key(|(pattern, _)| std::cmp::Reverse(pattern.get().len()));
+    let operations = patterns.into_iter().map(|(pattern, given)| Ok((pattern.get().clone(), level(given)?)));
+    Ok(Levels {
+        usual: written.capture.as_ref().map(level).transpose()?.unwrap_or_default(),
+        servers: HashMap::new(),
+        operations: operations.collect::<Result<_, Error>>()?,
+    })
+}
+
+/// How much is recorded, by its word.
+pub(super) fn level(given: &Placed<String>) -> Result<Level, Error> {
+    match given.get().as_str() {
+        "off" => Ok(Level::Off),
+        "metadata" => Ok(Level::Metadata),
+        "preview" => Ok(Level::Preview),
+        other => Err(Error::at(given.span(), format!("capture '{other}' is none of off, metadata, preview"))),
+    }
 }
 
 fn receiver(given: Option<&Placed<String>>, default: SocketAddr, remote: Remote) -> Result<Receiver, Error> {

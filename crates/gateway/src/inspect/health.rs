@@ -8,8 +8,9 @@ use std::{
 use axum::{
     Extension,
     extract::{RawQuery, State},
-    response::Response,
+    response::{IntoResponse, Response},
 };
+use http::header;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,7 +18,10 @@ use super::{Inspect, Role, query::Query};
 use crate::{
     operator::listener::reply::{Problem, ok},
     store::traces::Stats,
-    trace::Counts,
+    trace::{
+        Counts,
+        metrics::{self, Totals},
+    },
 };
 
 #[derive(Serialize, JsonSchema)]
@@ -55,4 +59,15 @@ pub(super) async fn health(
         store,
         listeners,
     }))
+}
+
+/// What Prometheus reads.
+pub(super) async fn metrics(State(inspect): State<Arc<Inspect>>) -> Result<Response, Problem> {
+    let (Some(metrics), Some(recorder)) = (&inspect.metrics, &inspect.recorder) else {
+        return Err(Problem::missing("this process records nothing"));
+    };
+    let Counts { recorded, dropped, failed, queued, .. } = recorder.counts();
+    let totals = Totals { recorded, dropped, failed, running: recorder.running(), queued };
+    let headers = [(header::CONTENT_TYPE, metrics::CONTENT_TYPE)];
+    Ok((headers, metrics.render(&totals)).into_response())
 }

@@ -32,7 +32,7 @@ pub use self::{
 };
 use crate::{
     store::TraceStore,
-    trace::{Nanos, Recorder},
+    trace::{Nanos, Recorder, metrics::Metrics},
 };
 
 /// Who asks.
@@ -59,6 +59,7 @@ pub struct Inspect {
     pub servers: Arc<dyn Servers>,
     /// Nothing where this process records nothing.
     pub recorder: Option<Arc<Recorder>>,
+    pub metrics: Option<Arc<Metrics>>,
     /// What we call ourselves in what is recorded.
     pub server_id: String,
     started: Nanos,
@@ -77,6 +78,7 @@ impl Inspect {
             store,
             servers: Arc::new(Configured::default()),
             recorder: None,
+            metrics: None,
             server_id: server_id.into(),
             started: now(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
@@ -108,6 +110,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(inspect: Arc<Inspect>) -> Router
         .route("/api/v1/tokens", get(servers::tokens))
         .route("/api/v1/events", get(live::events))
         .route("/api/v1/openapi.json", get(openapi::serve))
+        .route("/metrics", get(health::metrics))
         .with_state(inspect)
 }
 

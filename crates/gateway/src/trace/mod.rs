@@ -17,9 +17,11 @@ mod rows;
 pub mod span;
 #[cfg(test)]
 mod tests;
+mod told;
 
 pub use kept::Kept;
 pub use levels::{Level, Levels};
 pub use open::OpenSpan;
-pub use recorder::{Counts, Full, Recorder, Settings, Sink};
+pub use recorder::{Counts, Recorder, Settings, Sink};
 pub use span::{Attributes, Engine, Event, Happening, Kind, Link, Nanos, Span, SpanId, Status, TraceId};
+pub use told::Told;

@@ -25,16 +25,19 @@ pub fn keep(attributes: &mut Attributes, name: &str, text: String) {
     attributes.insert(name.to_owned(), Value::String(beginning(text, PREVIEW_BYTES)));
 }
 
-/// Cuts every text that is too long.
+/// Cuts every value that is too long. A long list or object becomes the beginning of its text.
 pub fn cut(attributes: &mut Attributes) {
-    let long: Vec<String> = attributes
-        .iter()
-        .filter(|(_, value)| value.as_str().is_some_and(|text| text.len() > PREVIEW_BYTES))
-        .map(|(name, _)| name.clone())
-        .collect();
-    for name in long {
-        if let Some(Value::String(text)) = attributes.remove(&name) {
-            keep(attributes, &name, text);
+    let is_long = |value: &Value| match value {
+        Value::String(text) => text.len() > PREVIEW_BYTES,
+        Value::Array(_) | Value::Object(_) => value.to_string().len() > PREVIEW_BYTES,
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    };
+    let long = attributes.iter().filter(|(_, value)| is_long(value)).map(|(name, _)| name.clone());
+    for name in long.collect::<Vec<String>>() {
+        match attributes.remove(&name) {
+            Some(Value::String(text)) => keep(attributes, &name, text),
+            Some(value) => keep(attributes, &name, value.to_string()),
+            None => {}
         }
     }
 }
@@ -75,5 +78,14 @@ mod tests {
         let text = cut["mcp.tool.output_json"].as_str().unwrap();
         assert_eq!(text.len(), PREVIEW_BYTES - 1);
         assert!(text.ends_with('ä'));
+    }
+
+    #[test]
+    fn long_lists_become_their_text() {
+        let list: Vec<Value> = (0..10_000).map(Value::from).collect();
+        let mut attributes = Attributes::from([("key".to_owned(), Value::Array(list))]);
+        cut(&mut attributes);
+        assert!(attributes["key"].as_str().unwrap().starts_with("[0,1,2,"));
+        assert_eq!(attributes["key_truncated"], true);
     }
 }

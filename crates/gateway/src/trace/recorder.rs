@@ -17,6 +17,7 @@ use super::{
     Nanos, Span, SpanId,
     levels::Levels,
     open::{Ended, Entry, OpenSpan},
+    otlp,
     rows::Rows,
 };
 use crate::{
@@ -147,11 +148,6 @@ impl Recorder {
         self.put(entry, bytes, 2 * ENTRIES_MAX, 2 * QUEUE_BYTES_MAX);
     }
 
-    /// Takes what others have recorded, all of it or nothing.
-    pub fn report(&self, spans: Vec<Span>) -> Result<(), Full> {
-        if self.offer(Entry::Reported(spans)) { Ok(()) } else { Err(Full) }
-    }
-
     fn put(&self, entry: Entry, bytes: usize, entries_max: usize, bytes_max: usize) -> bool {
         let mut queue = lock(&self.queue);
         if queue.entries.len() >= entries_max || queue.bytes + bytes > bytes_max || queue.stopped {
@@ -206,6 +202,12 @@ impl Recorder {
             queued: lock(&self.queue).entries.len() as u64,
             capacity: ENTRIES_MAX as u64,
         }
+    }
+
+    /// How many requests are under way that came in.
+    #[must_use]
+    pub fn running(&self) -> u64 {
+        lock(&self.running).len() as u64
     }
 
     /// Cancels a request under way, as its client could.
@@ -299,10 +301,11 @@ impl Recorder {
     }
 }
 
-/// There is no room for more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the recorder has more than it can write down; try again in a moment")]
-pub struct Full;
+impl otlp::Sink for Recorder {
+    fn report(&self, spans: Vec<Span>) -> Result<(), otlp::Full> {
+        if self.offer(Entry::Reported(spans)) { Ok(()) } else { Err(otlp::Full) }
+    }
+}
 
 /// Lets everything else go first. It is no harm where that cannot be had.
 fn yield_to_calls() {

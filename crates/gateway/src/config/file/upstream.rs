@@ -70,6 +70,9 @@ pub(in crate::config) struct Upstream {
     /// `follow` takes it as it comes.
     #[schemars(extend("default" = "pin", "enum" = ["pin", "follow"]))]
     pub(in crate::config) definitions: Option<Text>,
+    /// How much the Inspector records of its calls, as `[inspector] capture` for all.
+    #[schemars(extend("enum" = ["off", "metadata", "preview"]))]
+    pub(in crate::config) capture: Option<Text>,
     /// Patterns of the server's own tool names to offer, `*` standing for any run of characters. Empty offers every tool.
     #[schemars(extend("default" = []))]
     pub(in crate::config) allow: Option<Vec<Text>>,

@@ -30,10 +30,12 @@ use super::{
     environment::Environment,
     error::{Error, Place},
     file::{self, Placed},
+    inspector,
     notation::Notation,
     paths, quota,
     variables::Expansion,
 };
+use crate::trace::Level;
 
 /// Each is in the descriptions of the tools, which every client keeps in its context.
 pub(super) const PINNED_MAX: usize = 16;
@@ -60,6 +62,8 @@ pub struct Upstream {
     /// How often it is asked for its tools again; `None` is never.
     pub recheck: Option<Duration>,
     pub definitions: Definitions,
+    /// How much is recorded of its calls, where it says so itself.
+    pub capture: Option<Level>,
     pub tools: ToolRules,
     pub overrides: Overrides,
     /// The adapter file that says which operations its tools become.
@@ -95,6 +99,7 @@ impl Upstream {
             idle: None,
             recheck: None,
             definitions: Definitions::Pin,
+            capture: None,
             tools: ToolRules::default(),
             overrides: Overrides::default(),
             adapter: None,
@@ -212,6 +217,7 @@ fn upstream(given: &str, name: String, written: &file::Upstream) -> Result<Upstr
         idle: minutes(bounds::UPSTREAM_IDLE_MINUTES, &written.idle_minutes)?,
         recheck: minutes(bounds::CHECK_MINUTES, &written.check_minutes)?,
         definitions: definitions(written.definitions.as_ref())?,
+        capture: written.capture.as_ref().map(inspector::level).transpose()?,
         tools: ToolRules { allow: patterns(written.allow.as_ref())?, deny: patterns(written.deny.as_ref())? },
         overrides: overrides(written.tools.as_ref())?,
         link: Link::default(),

@@ -4,10 +4,10 @@ use std::{collections::HashMap, sync::LazyLock};
 
 use serde_json::Value;
 
-use super::cut;
 use crate::trace::{
     Attributes, Kind,
     names::{self, llm, otel},
+    preview,
 };
 
 /// Their name, and ours. Where several say the same, the first is taken.
@@ -186,7 +186,7 @@ fn named(attributes: &Attributes, theirs: &str, ours: &str, added: &mut Attribut
 fn copy(attributes: &Attributes, theirs: &str, ours: &str, value: &Value, added: &mut Attributes) {
     added.insert(ours.to_owned(), fitting(ours, value));
     // What was cut is a text, and shorter than the limit by a part of a character at most.
-    if value.as_str().is_none_or(|text| text.len() < cut::VALUE_BYTES_MAX - 4) {
+    if value.as_str().is_none_or(|text| text.len() < preview::PREVIEW_BYTES - 4) {
         return;
     }
     for mark in [names::TRUNCATED, names::BYTES, names::HASH] {

@@ -83,9 +83,10 @@ impl Receivers {
     }
 
     /// The addresses that are ours, or will be once they are free. No call may lead there.
-    pub fn addresses(&self) -> impl Iterator<Item = SocketAddr> {
-        [&self.http, &self.grpc].into_iter().filter_map(|opened| match opened {
-            Opened::Here { address } | Opened::Taken { address } => Some(*address),
+    pub fn addresses(&self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
+        let both = [("otlp_http", &self.http), ("otlp_grpc", &self.grpc)];
+        both.into_iter().filter_map(|(what, opened)| match opened {
+            Opened::Here { address } | Opened::Taken { address } => Some((what, *address)),
             Opened::Off | Opened::Refused(_) => None,
         })
     }

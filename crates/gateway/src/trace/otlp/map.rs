@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{
-    alias, cut, is_likely,
+    alias, is_likely,
     origin::{Origin, is_core, is_temporals},
     own,
     read::{Received, Unreadable, is_full},
@@ -15,6 +15,7 @@ use super::{
 use crate::trace::{
     Attributes, Engine, Happening, Kind, Link, Nanos, Span, SpanId, Status, TraceId,
     names::{self, otel},
+    preview,
 };
 
 /// Why a span is not taken.
@@ -252,7 +253,7 @@ impl Said {
 fn kept(attributes: Vec<wire::KeyValue>) -> Attributes {
     let mut attributes = value::read(attributes);
     veil::veil(&mut attributes);
-    cut::cut(&mut attributes);
+    preview::cut(&mut attributes);
     attributes
 }
 
@@ -311,7 +312,7 @@ fn why(reported: wire::Status, events: &[Happening], came_out: Status, attribute
             message.insert(names::ERROR_MESSAGE.to_owned(), said);
         }
         veil::veil(&mut message);
-        cut::cut(&mut message);
+        preview::cut(&mut message);
         attributes.append(&mut message);
     }
     if !attributes.contains_key(names::ERROR_TYPE)

@@ -4,7 +4,6 @@
 //! cannot be taken is counted and told to who sent it.
 
 mod alias;
-mod cut;
 pub mod export;
 mod fields;
 mod grpc;
@@ -24,7 +23,7 @@ pub(super) mod tests;
 
 use serde_json::{Map, Value};
 
-use crate::trace::{Nanos, Span};
+use crate::trace::{Nanos, Span, preview};
 
 pub use export::{Collector, Exporter};
 pub use listen::{Opened, Receivers, listen};
@@ -66,7 +65,7 @@ pub(super) fn tidy(span: &mut Span) {
     let links = span.links.iter_mut().map(|link| &mut link.attributes);
     for attributes in events.chain(links).chain([&mut span.attributes]) {
         veil::veil(attributes);
-        cut::cut(attributes);
+        preview::cut(attributes);
     }
 }
 

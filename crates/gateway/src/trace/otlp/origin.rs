@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::{
-    cut, value, veil,
+    value, veil,
     wire::{Resource, Scope},
 };
-use crate::trace::{Attributes, names};
+use crate::trace::{Attributes, names, preview};
 
 /// Longer ones are told once in a request, which is what OTLP has them for.
 const KEPT_BYTES_MAX: usize = 4 * 1024;
@@ -50,7 +50,7 @@ impl Origin {
     fn with(mut self, mut more: Attributes) -> Self {
         self.is_temporal |= more.keys().any(|name| is_temporals(name));
         veil::veil(&mut more);
-        cut::cut(&mut more);
+        preview::cut(&mut more);
         for (name, value) in more {
             self.attributes.entry(name).or_insert(value);
         }

@@ -50,7 +50,7 @@ pub(super) async fn open(more: &str) -> (Receivers, Arc<Kept>, SocketAddr, Socke
     let kept = Arc::new(Kept::default());
     let text = format!("[inspector]\notlp_http = '127.0.0.1:0'\notlp_grpc = '127.0.0.1:0'\n{more}");
     let receivers = listen(&config(&text), true, Arc::<Kept>::clone(&kept)).await;
-    let addresses: Vec<_> = receivers.addresses().collect();
+    let addresses: Vec<_> = receivers.addresses().map(|(_, address)| address).collect();
     (receivers, kept, addresses[0], addresses[1])
 }
 
