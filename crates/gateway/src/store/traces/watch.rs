@@ -61,12 +61,15 @@ impl TraceStore {
             if !events.is_empty() {
                 return Ok(events);
             }
-            // Numbers begin anew where the file was removed.
             let known = *last.borrow_and_update();
-            if known != UNKNOWN {
-                seq = seq.min(known);
+            if known > seq {
+                continue;
             }
-            let is_over = last.wait_for(|known| *known > seq).await.is_err();
+            // Numbers begin anew where the file was removed.
+            if known != UNKNOWN {
+                seq = known;
+            }
+            let is_over = last.changed().await.is_err();
             if is_over {
                 last = self.watch();
             }
