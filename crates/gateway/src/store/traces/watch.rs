@@ -55,20 +55,22 @@ impl TraceStore {
 
     /// Events after a number, as soon as there are any.
     pub async fn next_events(&self, mut seq: i64, limit: u32) -> Result<Vec<EventRow>, Error> {
-        let mut last = self.watch();
+        let mut news = self.watch();
         loop {
+            news.mark_unchanged();
             let events = self.events_after(seq, limit).await?;
             if !events.is_empty() {
                 return Ok(events);
             }
-            // Numbers begin anew where the file was removed.
-            let known = *last.borrow_and_update();
-            if known != UNKNOWN {
-                seq = seq.min(known);
+            let last = self.last_event().await?;
+            if last > seq {
+                continue;
             }
-            let is_over = last.wait_for(|known| *known > seq).await.is_err();
+            // Numbers begin anew where the file was removed.
+            seq = last;
+            let is_over = news.changed().await.is_err();
             if is_over {
-                last = self.watch();
+                news = self.watch();
             }
         }
     }
