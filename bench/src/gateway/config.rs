@@ -36,6 +36,9 @@ impl Server {
     }
 }
 
+/// Nothing is recorded: no other gateway here does it, and what it costs is measured by itself.
+const NOT_RECORDED: &str = "[inspector]\ncapture = \"off\"\n";
+
 /// Strings and arrays of them are written alike in JSON and in TOML. A dollar would begin a variable.
 pub(crate) fn aqueduct(servers: &[Server]) -> String {
     let each = servers.iter().map(|Server { name, program, arguments }| {
@@ -44,7 +47,7 @@ pub(crate) fn aqueduct(servers: &[Server]) -> String {
         let known = if program.ends_with("fastecho") { "tools.echo.danger = \"safe\"\n" } else { "" };
         format!("[upstream.{name}]\ncommand = {}\nargs = {}\n{known}", json!(program), json!(arguments))
     });
-    each.collect()
+    std::iter::once(NOT_RECORDED.to_owned()).chain(each).collect()
 }
 
 /// What most clients and gateways read.

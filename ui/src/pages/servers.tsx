@@ -77,7 +77,7 @@ export default function Servers() {
 
 export function State({ state }: { state: string | null }) {
   if (state === null) return <span class="muted">–</span>;
-  const kind = /^(ready|connected|running|open|ok|up)$/i.test(state) ? "ok" : /^(connecting|starting|restarting|reconnecting|idle|closed|asleep)/i.test(state) ? "waiting" : "error";
+  const kind = /^(ready|connected|running|open|ok|up)$/i.test(state) ? "ok" : /^(connecting|starting|restarting|reconnecting|idle|closed|asleep|known|unknown)/i.test(state) ? "waiting" : "error";
   return <span class={`status ${kind}`}><i aria-hidden="true" /><span>{plain(state)}</span></span>;
 }
 
