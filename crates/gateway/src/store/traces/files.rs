@@ -18,7 +18,10 @@ const BUSY_WAIT: Duration = Duration::from_secs(2);
 /// Pages that the writer keeps: ids come in no order, and their index is written all over.
 const CACHE_KIBIBYTES: i64 = 24 * 1024;
 /// Pages of the log before they are moved to the file. Moving them seldom writes each page of an index fewer times.
-const LOG_PAGES: i64 = 4096;
+const LOG_PAGES_MAX: u64 = 12 * 1024;
+const LOG_PAGES_MIN: u64 = 256;
+/// The log takes such a part of what a file may take at the most.
+const LOG_PART: u64 = 16 * 4096;
 /// The companions of a file, which go when it goes.
 const COMPANIONS: [&str; 3] = ["", "-wal", "-shm"];
 
@@ -28,7 +31,8 @@ pub(super) fn open(dir: &Path, file: &str, schema: &Schema, cap: Option<u64>) ->
     let connection = connect_patiently(&path, schema, BUSY_WAIT)?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -CACHE_KIBIBYTES)?;
-    connection.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES, |_| Ok(()))?;
+    let log_pages = cap.map_or(LOG_PAGES_MIN, |bytes| (bytes / LOG_PART).clamp(LOG_PAGES_MIN, LOG_PAGES_MAX));
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", log_pages.cast_signed(), |_| Ok(()))?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     if let Some(bytes) = cap {
         Cap::new(&connection, bytes)?;

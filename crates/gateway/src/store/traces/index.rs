@@ -99,10 +99,16 @@ fn push(text: &mut String, more: &str) {
     }
 }
 
-/// The words of a question as the index is asked for them: all of them, each as the beginning of a word.
+/// The words of a question as the index is asked for them: all of them, and those with `*` behind them as the beginning of
+/// a word. Beginnings of every word would be gathered from the whole index before the first one is found.
 pub(super) fn question(text: &str) -> Option<String> {
     const WORDS_MAX: usize = 16;
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let words: Vec<String> = words.take(WORDS_MAX).map(|word| format!("\"{word}\"*")).collect();
+    let parts = text.split(|c: char| !c.is_alphanumeric() && c != '*');
+    let words = parts.filter_map(|part| {
+        let word: String = part.chars().filter(|c| *c != '*').collect();
+        let star = if part.ends_with('*') { "*" } else { "" };
+        (!word.is_empty()).then(|| format!("\"{word}\"{star}"))
+    });
+    let words: Vec<String> = words.take(WORDS_MAX).collect();
     (!words.is_empty()).then(|| words.join(" AND "))
 }

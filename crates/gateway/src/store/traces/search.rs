@@ -20,7 +20,8 @@ pub struct SearchFilter {
 }
 
 impl TraceStore {
-    /// Spans in which all words occur, or begin one; those that came last are first. Running ones are among them.
+    /// Spans in which all words occur, a word with `*` behind it also as the beginning of one. Those that came last are
+    /// first, and running ones are among them.
     ///
     /// A trace's or a span's id finds what has it. A text without any word in it finds nothing.
     pub async fn search(

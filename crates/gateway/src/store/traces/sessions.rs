@@ -45,11 +45,19 @@ UPDATE sessions SET
     first_root = ?2
 WHERE id = ?1 AND ?2 <= coalesce(first_root, ?2)";
 
+/// A session that begins with this batch is written once, when all of the batch is known.
+const INSERT: &str = "
+INSERT INTO sessions (id, session, engine, status, title, agent, connection, principal, transport, tags, started, ended,
+                      spans, errors, running, waiting, first_root, last_root, root_status)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
+
 /// What a batch changes about sessions, by the rows of them.
 #[derive(Default)]
 pub(super) struct Changes<'a> {
     rows: HashMap<&'a str, i64, foldhash::fast::RandomState>,
     changes: HashMap<i64, Change<'a>, foldhash::fast::RandomState>,
+    /// The first row that is not in the file yet, and the next one to give out. Nobody else writes meanwhile.
+    new: Option<(i64, i64)>,
 }
 
 struct Change<'a> {
@@ -57,6 +65,8 @@ struct Change<'a> {
     errors: i64,
     running: i64,
     waiting: i64,
+    /// The span that came first.
+    any: &'a Span,
     first: Nanos,
     last: Option<Nanos>,
     first_root: Option<&'a Span>,
@@ -64,7 +74,7 @@ struct Change<'a> {
 }
 
 impl<'a> Changes<'a> {
-    /// The row of a span's session, made now if it is the first span of it.
+    /// The row of a span's session, or the one that it will have.
     pub(super) fn session(&mut self, connection: &Connection, span: &'a Span) -> Result<i64, Error> {
         let session = session_id(&span.session);
         if let Some(row) = self.rows.get(session) {
@@ -77,20 +87,17 @@ impl<'a> Changes<'a> {
         let row = match found {
             Some(row) => row,
             None => {
-                connection
-                    .prepare_cached(
-                        "INSERT INTO sessions (session, engine, status, title, agent, started, spans, errors, running, waiting)
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, 0, 0, 0)",
-                    )?
-                    .execute(params![
-                        session,
-                        engine_code(span.engine),
-                        status_code(span.status),
-                        cut(&span.name, TITLE_BYTES_MAX),
-                        text(&span.attributes, names::AGENT),
-                        span.started,
-                    ])?;
-                connection.last_insert_rowid()
+                let (first, next) = match self.new {
+                    Some(new) => new,
+                    None => {
+                        let next: i64 = connection
+                            .prepare_cached("SELECT coalesce(max(id), 0) + 1 FROM sessions")?
+                            .query_row([], |row| row.get(0))?;
+                        (next, next)
+                    }
+                };
+                self.new = Some((first, next + 1));
+                next
             }
         };
         self.rows.insert(session, row);
@@ -104,6 +111,7 @@ impl<'a> Changes<'a> {
             errors: 0,
             running: 0,
             waiting: 0,
+            any: span,
             first: span.started,
             last: None,
             first_root: None,
@@ -128,7 +136,38 @@ impl<'a> Changes<'a> {
     pub(super) fn write(&self, connection: &Connection) -> Result<(), Error> {
         let mut update = connection.prepare_cached(UPDATE)?;
         let mut describe = connection.prepare_cached(DESCRIBE)?;
-        for (row, change) in &self.changes {
+        let mut insert = connection.prepare_cached(INSERT)?;
+        // In the order of their rows, which is the cheapest to write.
+        let mut changes: Vec<_> = self.changes.iter().collect();
+        changes.sort_unstable_by_key(|(row, _)| **row);
+        for (row, change) in changes {
+            let last_root = change.last_root.map(|span| (span.started, status_code(span.status)));
+            let said = change.first_root.unwrap_or(change.any);
+            let given = |name| text(&said.attributes, name);
+            if self.new.is_some_and(|(first, _)| *row >= first) {
+                insert.execute(params![
+                    row,
+                    session_id(&said.session),
+                    engine_code(said.engine),
+                    status_code(change.status()),
+                    cut(&said.name, TITLE_BYTES_MAX),
+                    given(names::AGENT),
+                    given(names::CONNECTION),
+                    given(names::PRINCIPAL),
+                    given(names::TRANSPORT),
+                    tags(&said.attributes),
+                    change.first,
+                    change.last,
+                    change.spans,
+                    change.errors,
+                    change.running,
+                    change.waiting,
+                    change.first_root.map(|span| span.started),
+                    last_root.map(|(started, _)| started),
+                    last_root.map(|(_, status)| status),
+                ])?;
+                continue;
+            }
             update.execute(params![
                 row,
                 change.spans,
@@ -137,11 +176,10 @@ impl<'a> Changes<'a> {
                 change.waiting,
                 change.first,
                 change.last,
-                change.last_root.map(|span| span.started),
-                change.last_root.map(|span| status_code(span.status)),
+                last_root.map(|(started, _)| started),
+                last_root.map(|(_, status)| status),
             ])?;
             if let Some(root) = change.first_root {
-                let given = |name| text(&root.attributes, name);
                 describe.execute(params![
                     row,
                     root.started,
@@ -155,6 +193,19 @@ impl<'a> Changes<'a> {
             }
         }
         Ok(())
+    }
+}
+
+impl Change<'_> {
+    /// How a session stands that has nothing but this batch, as [`UPDATE`] says it of others.
+    fn status(&self) -> Status {
+        match self.last_root {
+            _ if self.waiting > 0 => Status::Waiting,
+            _ if self.running > 0 => Status::Running,
+            Some(root) => root.status,
+            None if self.errors > 0 => Status::Error,
+            None => Status::Ok,
+        }
     }
 }
 
