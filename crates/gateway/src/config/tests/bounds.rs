@@ -47,7 +47,7 @@ fn every_bound_is_accepted_and_one_beyond_is_refused() {
             }
         }
     }
-    assert_eq!(numbers, 25);
+    assert_eq!(numbers, 27);
 }
 
 /// REQ-LIMIT-07

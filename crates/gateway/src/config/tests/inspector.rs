@@ -1,4 +1,5 @@
 use super::*;
+use crate::trace::Level;
 
 #[test]
 fn agents_may_report_on_this_machine_by_default_and_every_key_takes_effect() {
@@ -8,7 +9,13 @@ fn agents_may_report_on_this_machine_by_default_and_every_key_takes_effect() {
     assert_eq!(default.otlp_grpc.wanted(false).unwrap().to_string(), "127.0.0.1:4317");
     assert_eq!(default.otlp_http.wanted(true), None, "no fixed port on standard input and output");
 
-    let inspector = load_text(FULL).unwrap().inspector;
+    let full = load_text(FULL).unwrap();
+    assert!(full.upstreams.iter().any(|upstream| upstream.capture == Some(Level::Off)));
+    let inspector = full.inspector;
+    let level = |operation: &str| inspector.levels.of(None, Some(operation));
+    assert_eq!(level("mail_send"), Level::Preview, "the longest pattern counts");
+    assert_eq!((level("mail_read"), level("other")), (Level::Off, Level::Metadata));
+    assert_eq!((inspector.keep_days, inspector.keep_bytes), (3, 33_554_432));
     assert_eq!(inspector.otlp_http.wanted(true).unwrap().to_string(), "[::1]:14318");
     assert_eq!(inspector.otlp_grpc.wanted(false), None);
     let names: Vec<_> = inspector.export.iter().map(|export| export.name.as_str()).collect();
@@ -24,6 +31,8 @@ fn agents_may_report_on_this_machine_by_default_and_every_key_takes_effect() {
 #[test]
 fn mistakes_are_told_with_what_helps_and_without_secrets() {
     for (text, message, help) in [
+        ("capture = 'all'", "capture 'all' is none of off, metadata, preview", ""),
+        ("keep_days = 0", "'inspector.keep_days' is 0, but must be between 1 and 3650 days", ""),
         ("otlp_http = 'banana'", "'banana' is neither an IP address with a port nor 'off'", "127.0.0.1:4318"),
         ("otlp_http = '0.0.0.0:1'", "'0.0.0.0:1' can be reached from other machines", "--allow-remote"),
         ("otlp_grpc = '192.0.2.1:1'", "can be reached from other machines", "127.0.0.1:4317"),
@@ -61,4 +70,13 @@ fn other_machines_report_only_with_a_token() {
     let with_token = format!("{inspector}{token}");
     assert!(load(&with_token, false).unwrap_err().to_string().contains("'--allow-remote' is not given"));
     assert!(load(&with_token, true).is_ok());
+}
+
+/// REQ-IPROP-05
+#[test]
+fn the_environment_says_who_we_are_before_the_file_does() {
+    assert_eq!(load_text("").unwrap().inspector.server_id, "aqueduct");
+    assert_eq!(load_text(FULL).unwrap().inspector.server_id, "alpha");
+    let named = place().file("aqueduct.toml", FULL).environment(&[("MCP_SERVER_ID", "beta")]).load();
+    assert_eq!(named.unwrap().inspector.server_id, "beta");
 }
