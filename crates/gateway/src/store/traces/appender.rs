@@ -316,7 +316,7 @@ fn known(connection: &Connection, span: &Span) -> Result<Known, Error> {
     known.ok_or(Error::Io)
 }
 
-fn update(connection: &Connection, row: i64, span: &Span, hot: &Hot) -> Result<(), Error> {
+fn update(connection: &Connection, row: i64, span: &Span, hot: &Hot<'_>) -> Result<(), Error> {
     connection.prepare_cached(UPDATE)?.execute(params![
         row,
         status_code(span.status),

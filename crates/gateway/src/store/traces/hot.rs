@@ -1,5 +1,7 @@
 //! What is taken out of a span's attributes, because lists and sums ask for it.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::trace::{
@@ -16,24 +18,24 @@ pub const TAGS: &str = "mcp.session.tags";
 
 const TAGS_MAX: usize = 16;
 
-pub(super) struct Hot {
-    pub(super) method: Option<String>,
-    pub(super) tool: Option<String>,
-    pub(super) operation: Option<String>,
-    pub(super) peer: Option<String>,
-    pub(super) agent: Option<String>,
-    pub(super) client: Option<String>,
-    pub(super) request: Option<String>,
-    pub(super) parent_request: Option<String>,
-    pub(super) error: Option<String>,
+pub(super) struct Hot<'a> {
+    pub(super) method: Option<Cow<'a, str>>,
+    pub(super) tool: Option<Cow<'a, str>>,
+    pub(super) operation: Option<Cow<'a, str>>,
+    pub(super) peer: Option<Cow<'a, str>>,
+    pub(super) agent: Option<Cow<'a, str>>,
+    pub(super) client: Option<Cow<'a, str>>,
+    pub(super) request: Option<Cow<'a, str>>,
+    pub(super) parent_request: Option<Cow<'a, str>>,
+    pub(super) error: Option<Cow<'a, str>>,
     pub(super) tokens: Option<i64>,
 }
 
-impl Hot {
-    pub(super) fn of(span: &Span) -> Self {
+impl<'a> Hot<'a> {
+    pub(super) fn of(span: &'a Span) -> Self {
         let given = |names: &[&str]| names.iter().find_map(|name| text(&span.attributes, name));
         let error = given(&[names::ERROR_CODE, names::ERROR_TYPE]);
-        let error = error.or_else(|| (span.status == Status::Error).then(|| "error".to_owned()));
+        let error = error.or_else(|| (span.status == Status::Error).then_some(Cow::Borrowed("error")));
         Self {
             method: given(&[names::METHOD, otel::METHOD]),
             tool: given(&[names::TOOL, otel::TOOL]),
@@ -50,11 +52,11 @@ impl Hot {
 }
 
 /// A value as a short text; an empty one is none.
-pub(super) fn text(attributes: &Attributes, name: &str) -> Option<String> {
+pub(super) fn text<'a>(attributes: &'a Attributes, name: &str) -> Option<Cow<'a, str>> {
     match attributes.get(name)? {
         Value::String(text) if text.is_empty() => None,
-        Value::String(text) => Some(cut(text, TEXT_BYTES_MAX).to_owned()),
-        value @ (Value::Number(_) | Value::Bool(_)) => Some(value.to_string()),
+        Value::String(text) => Some(Cow::Borrowed(cut(text, TEXT_BYTES_MAX))),
+        value @ (Value::Number(_) | Value::Bool(_)) => Some(Cow::Owned(value.to_string())),
         _ => None,
     }
 }
