@@ -215,7 +215,9 @@ fn recorder(config: &Checked, traces: &TraceStore, told: Told) -> Option<Arc<Rec
         .ok()
 }
 
-fn traces(config: &Checked) -> TraceStore {
+/// What was recorded in the data directory.
+#[must_use]
+pub fn traces(config: &Checked) -> TraceStore {
     let Inspector { keep_days, keep_bytes, .. } = config.inspector;
     let options = traces::Options { max_age_days: keep_days, max_bytes: keep_bytes, ..Default::default() };
     TraceStore::open(&config.store.data, options)

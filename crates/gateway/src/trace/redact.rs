@@ -1,6 +1,6 @@
 //! What is recorded of arguments and results: nothing that is secret, and nothing of resources' contents.
 
-use aql::{confirm, operation::Operation, registry::Registry};
+use aql::{autonomy::code, confirm, operation::Operation, registry::Registry};
 use serde_json::{Map, Value};
 
 /// What stands where contents stood that are not recorded.
@@ -14,7 +14,7 @@ pub(super) fn arguments(json: &str, tool: &str, registry: &Registry) -> (Option<
     let known = |name: &str| registry.get(registry.id(name)?);
     // In discrete mode a tool is an operation, and its arguments are the parameters.
     if let Some(operation) = known(tool) {
-        return (Some(tool.to_owned()), confirm::recorded(Some(operation), &arguments).to_string());
+        return (Some(tool.to_owned()), written(confirm::recorded(Some(operation), &arguments)));
     }
     let name = arguments.get("operation").and_then(Value::as_str).map(str::to_owned);
     let mut shown = arguments;
@@ -22,7 +22,7 @@ pub(super) fn arguments(json: &str, tool: &str, registry: &Registry) -> (Option<
     if let Some(Value::Array(calls)) = shown.get_mut("operations") {
         calls.iter_mut().filter_map(Value::as_object_mut).for_each(|one| call(one, &known));
     }
-    (name, confirm::recorded(None, &shown).to_string())
+    (name, written(confirm::recorded(None, &shown)))
 }
 
 /// Hides what the operation of one call declares to be secret.
@@ -55,7 +55,7 @@ pub(super) fn sent(json: &str, operation: Option<&Operation>) -> String {
             *value = "[redacted]".into();
         }
     }
-    confirm::recorded(None, &arguments).to_string()
+    written(confirm::recorded(None, &arguments))
 }
 
 /// Any other parameters.
@@ -77,8 +77,32 @@ pub(super) fn result(json: &str) -> String {
     shown(value).to_string()
 }
 
+/// As text, without the operator's codes: people tell them to agents, who may repeat them anywhere.
+fn written(mut value: Value) -> String {
+    mask(&mut value);
+    value.to_string()
+}
+
+fn mask(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = code::mask(text),
+        Value::Array(values) => values.iter_mut().for_each(mask),
+        Value::Object(object) => {
+            *object = std::mem::take(object)
+                .into_iter()
+                .map(|(name, mut value)| {
+                    mask(&mut value);
+                    (code::mask(&name), value)
+                })
+                .collect();
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
 /// A value without what looks like a secret in it.
-fn shown(value: Value) -> Value {
+fn shown(mut value: Value) -> Value {
+    mask(&mut value);
     let mut whole = Map::new();
     whole.insert(String::new(), value);
     match confirm::recorded(None, &whole) {
@@ -189,5 +213,18 @@ mod tests {
         assert!(!shown.contains("abc123def456") && shown.contains("ok"), "{shown}");
         let shown = result("curl -H 'Authorization: Bearer abc123def456' done");
         assert!(!shown.contains("abc123def456"), "{shown}");
+    }
+
+    /// REQ-OOB-07
+    #[test]
+    fn codes_are_hidden_wherever_they_are_repeated() {
+        let code = aql::autonomy::code::write(&[7; 18]);
+        let hint =
+            json!({"operation": "open_door", "params": {"door": format!("with\n{code}"), code.clone(): 1}});
+        let (_, shown) = arguments(&hint.to_string(), "mcp_aql_execute", &registry());
+        assert!(!shown.contains(&code), "{shown}");
+        assert!(!sent(&json!({"door": [code]}).to_string(), None).contains(&code));
+        assert!(!result(&json!({"said": code}).to_string()).contains(&code));
+        assert!(!result(&format!("it was {code}")).contains(&code));
     }
 }

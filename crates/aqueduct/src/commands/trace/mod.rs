@@ -1,7 +1,8 @@
 //! `aqueduct trace`: what was recorded, from a terminal.
 //!
-//! It reads the data directory itself, while servers write to it or not. Nothing is changed.
+//! It reads the data directory itself, while servers write to it or not. Only an import adds to it.
 
+mod lines;
 mod list;
 mod show;
 mod tail;
@@ -10,7 +11,7 @@ use std::process::ExitCode;
 
 use gateway::{
     operator::shown::line,
-    store::{self, TraceStore, traces},
+    store::{self, traces},
 };
 use jiff::Timestamp;
 
@@ -39,6 +40,10 @@ enum Command {
     Show(show::Show),
     /// Follow what happens, until Ctrl-C
     Tail(tail::Tail),
+    /// Write spans as lines of JSON, or as OTLP
+    Export(lines::Export),
+    /// Take spans from files
+    Import(lines::Import),
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
@@ -47,21 +52,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let data = &config.store.data;
     if !data.join(traces::DIRECTORY).is_dir() {
         // Somebody may be about to begin.
-        if !matches!(arguments.command, Command::Tail(_)) {
+        if !matches!(arguments.command, Command::Tail(_) | Command::Import(_)) {
             let help = format!(
                 "data directory: {}\nis it the one that 'aqueduct serve' uses? name it with '--data' or '--config'",
                 data.display()
             );
             return Err(Failure::trouble("nothing was recorded in the data directory yet", &help));
         }
-        report::note("nothing was recorded in the data directory yet; waiting for the first event");
+        if matches!(arguments.command, Command::Tail(_)) {
+            report::note("nothing was recorded in the data directory yet; waiting for the first event");
+        }
     }
-    let store = TraceStore::open(data, traces::Options::default());
+    let store = gateway::app::traces(&config);
     runtime()?.block_on(async {
         match &arguments.command {
             Command::Ls(command) => command.run(&store).await,
             Command::Show(command) => command.run(&store).await,
             Command::Tail(command) => command.run(&store).await,
+            Command::Export(command) => command.run(&store).await,
+            Command::Import(command) => command.run(&store),
         }
     })
 }

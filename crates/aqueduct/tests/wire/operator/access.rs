@@ -65,7 +65,7 @@ fn only_the_key_opens_and_every_answer_forbids_everything() {
         "/api/v1/blocks",
         "/api/v1/challenges",
         "/api/v1/audit/verify",
-        "/",
+        "/metrics",
         "/x",
     ] {
         let without = desk.send("GET", path, &[], b"");
@@ -78,6 +78,10 @@ fn only_the_key_opens_and_every_answer_forbids_everything() {
         assert!(!headers.contains_key("access-control-allow-origin"));
     }
     assert_eq!(desk.get("/x").status, 404);
+    // The page itself holds no data, and takes nothing from elsewhere.
+    let page = desk.send("GET", "/", &[], b"");
+    assert_eq!(page.status, 200);
+    assert!(page.headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'self'"));
     assert_eq!(desk.post("/api/v1/approvals", &json!({})).status, 405);
     assert_eq!(desk.get("/api/v1/approvals?state=banana").status, 400);
     assert_eq!(desk.get("/api/v1/approvals?stat=pending").status, 400);
@@ -147,9 +151,9 @@ fn who_guesses_has_to_wait_and_keeps_nobody_out_who_has_the_key() {
         assert_eq!((answer.status, &answer.body["error"]["code"]), (429, &json!("LOCKED_OUT")));
         let wait: u64 = answer.headers["retry-after"].to_str().unwrap().parse().unwrap();
         assert!((1..=30).contains(&wait), "{wait}");
-        assert_eq!(desk.get("/api/approvals").status, 200, "others guessed, and from the same machine");
+        assert_eq!(desk.get("/api/v1/approvals").status, 200, "others guessed, and from the same machine");
     }
-    let without = desk.send("GET", "/api/approvals", &[], b"");
+    let without = desk.send("GET", "/api/v1/approvals", &[], b"");
     assert_eq!(without.status, 429, "nothing is told to who has no key");
     let log = super::operator(directory.path(), &["audit", "--after", "0"]);
     assert!(super::text(&log).contains("OPERATOR_LOCKED_OUT"), "{}", super::text(&log));

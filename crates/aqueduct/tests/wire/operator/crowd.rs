@@ -51,7 +51,7 @@ fn a_crowd_on_both_listeners_does_not_stop_an_approval() {
     let deleting = delete_in_background(client, item);
     let id = desk.waiting()["id"].as_str().unwrap().to_owned();
     held.1.extend(crowd(&desk.address, 200));
-    let approved = desk.post(&format!("/api/approvals/{id}/approve"), &json!({}));
+    let approved = desk.post(&format!("/api/v1/approvals/{id}/approve"), &json!({}));
     assert_eq!(approved.status, 200, "{}", approved.body);
     assert_eq!(deleting.join().unwrap()["success"], true);
     // Some are answered at once, such as those without a key. Of the others, the first had to make room.
@@ -73,5 +73,5 @@ fn half_a_request_to_the_operator_is_closed_after_a_while() {
     for (mut stream, half) in streams.into_iter().zip(halves) {
         assert!(is_closed(&mut stream), "{half}");
     }
-    assert_eq!(desk.get("/api/blocks").status, 200);
+    assert_eq!(desk.get("/api/v1/blocks").status, 200);
 }

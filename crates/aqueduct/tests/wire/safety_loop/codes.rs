@@ -41,8 +41,15 @@ fn no_code_is_in_anything_that_we_send_write_or_keep() {
     client.stdio().process.child.kill().unwrap();
     sent += &client.stdio().process.stderr.lock().unwrap();
     let mut kept = Vec::new();
-    for entry in std::fs::read_dir(directory.path().join("data")).unwrap() {
-        kept.extend(std::fs::read(entry.unwrap().path()).unwrap());
+    let mut folders = vec![directory.path().join("data")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => kept.extend(std::fs::read(path).unwrap()),
+            }
+        }
     }
     let distinct: std::collections::HashSet<_> = codes.iter().collect();
     assert_eq!(distinct.len(), 50);
