@@ -1,0 +1,165 @@
+//! What is recorded of calls through the real gateway, with real servers' way of answering behind it.
+
+use std::{path::Path, sync::Arc};
+
+use serde_json::{Value, json};
+
+use crate::{
+    harness::{Client, Era, Wire, aqueduct, command},
+    operator::{address, data_of, key_of, send, settings},
+    upstreams::{Place, Remote, answered, call, refused, wait_until},
+};
+
+const INITIALIZE: Era = Era::Initialize("2025-11-25");
+
+/// Every span that was recorded in the data directory of a test, as the command writes them.
+fn exported(directory: &Path) -> Vec<Value> {
+    let mut command = command(&aqueduct(), directory);
+    let output = command.args(["trace", "export"]).env("AQUEDUCT_DATA", data_of(directory)).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The finished spans whose name is this one, once there are so many.
+fn finished(directory: &Path, name: &str, count: usize) -> Vec<Value> {
+    wait_until(&format!("{count} spans called {name}"), || {
+        let all = exported(directory);
+        let found: Vec<Value> =
+            all.into_iter().filter(|span| span["name"] == name && !span["ended_ns"].is_null()).collect();
+        (found.len() >= count).then_some(found)
+    })
+}
+
+fn attribute<'a>(span: &'a Value, name: &str) -> &'a Value {
+    &span["attributes"][name]
+}
+
+/// REQ-IATTR-01 REQ-IATTR-02 REQ-IPROP-02 REQ-IPROP-03 REQ-IPROP-06 REQ-IPROP-07 REQ-IATTR-11
+#[test]
+fn a_call_of_another_server_is_a_child_of_the_call_that_came_in_over_every_transport() {
+    for wire in [
+        Wire::Stdio(INITIALIZE),
+        Wire::Stdio(Era::Stateless),
+        Wire::Http(INITIALIZE),
+        Wire::Http(Era::Stateless),
+    ] {
+        let place = Place::new().stdio("near", &[], "");
+        let remote = Remote::start(&place, "far", &[]);
+        let place = place.http("far", &remote.url, "");
+        let mut client = place.connect(wire);
+        for (server, transport) in [("near", "stdio"), ("far", "http")] {
+            let operation = format!("{server}_echo");
+            answered(&mut client, &operation, json!({"text": "hello"}));
+            let inbound = finished(place.path(), &format!("tools/call {operation}"), 1).remove(0);
+            let outbound = finished(place.path(), "tools/call echo", 1)
+                .into_iter()
+                .find(|span| span["trace_id"] == inbound["trace_id"])
+                .unwrap();
+            assert_eq!((&inbound["kind"], &outbound["kind"]), (&json!("server"), &json!("client")));
+            assert_eq!(outbound["parent_id"], inbound["span_id"]);
+            assert_eq!(outbound["session_id"], inbound["session_id"]);
+            assert_eq!(attribute(&outbound, "mcp.peer.server_id"), server);
+            assert_eq!(attribute(&outbound, "mcp.rpc.transport"), transport, "{wire:?}");
+            let own = if matches!(wire, Wire::Stdio(_)) { "stdio" } else { "http" };
+            assert_eq!(attribute(&inbound, "mcp.rpc.transport"), own);
+            let (of_request, of_parent) = ("mcp.request_id", "mcp.parent_request_id");
+            assert_eq!(attribute(&outbound, of_parent), attribute(&inbound, of_request));
+            assert!(attribute(&inbound, of_parent).is_null());
+            for span in [&inbound, &outbound] {
+                assert_eq!(attribute(span, "mcp.agent.server_id"), "aqueduct");
+                assert!(attribute(span, "mcp.tool.input_json").as_str().unwrap().contains("hello"));
+                assert!(attribute(span, "mcp.tool.output_json").as_str().unwrap().contains("hello"));
+            }
+            // The other server is told what it is part of.
+            let called = place.event(server, "the call", |event| {
+                event["event"] == "received" && event["params"]["name"] == "echo"
+            });
+            let meta = &called["params"]["_meta"];
+            let (trace, span) =
+                (outbound["trace_id"].as_str().unwrap(), outbound["span_id"].as_str().unwrap());
+            assert_eq!(meta["traceparent"], format!("00-{trace}-{span}-01"), "{called}");
+            assert_eq!(&meta["X-MCP-Request-Id"], attribute(&outbound, of_request));
+        }
+    }
+}
+
+/// REQ-IATTR-07 REQ-IPROP-04 REQ-ISESS-01
+#[test]
+fn ids_in_headers_are_taken() {
+    let place = Place::new().stdio("near", &[], "").lines(&settings(""));
+    let server = place.setup().http();
+    let mut client = Client::http(Arc::clone(&server), Era::Stateless);
+    place.wait_for(&mut client, &["near"]);
+    let arguments = json!({"operation": "near_echo", "params": {"text": "a"}});
+    let id = client.new_id();
+    let frame = client.frame(id, "tools/call", json!({"name": "mcp_aql", "arguments": arguments}));
+    let mut headers = client.headers("tools/call", &frame);
+    headers.push(("X-MCP-Request-Id".to_owned(), "r-9".to_owned()));
+    let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (&**name, &**value)).collect();
+    assert_eq!(server.post(&headers, frame.to_string().as_bytes()).status, 200);
+    let inbound = finished(place.path(), "tools/call near_echo", 1).remove(0);
+    let outbound = finished(place.path(), "tools/call echo", 1).remove(0);
+    assert_eq!(
+        (&inbound["session_id"], attribute(&inbound, "mcp.request_id")),
+        (&json!("r-9"), &json!("r-9"))
+    );
+    assert_eq!(attribute(&outbound, "mcp.parent_request_id"), "r-9");
+    let bearer = format!("Bearer {}", key_of(place.path()));
+    let headers = [("authorization", bearer.as_str())];
+    let session = send(&address(&server.welcome), "GET", "/api/v1/sessions/r-9", &headers, b"");
+    assert_eq!(session.body["session"]["engine"], "inbound", "{}", session.body);
+    assert_eq!(session.body["spans"].as_array().unwrap().len(), 2);
+}
+
+/// REQ-IEVT-04
+#[test]
+fn a_call_that_takes_too_long_is_a_timeout() {
+    let place = Place::new().stdio("slow", &[], "timeout_seconds = 1");
+    let mut client = place.client();
+    refused(&mut client, "slow_sleep", json!({"milliseconds": 3_600_000}));
+    let outbound = finished(place.path(), "tools/call sleep", 1).remove(0);
+    assert_eq!(
+        (&outbound["status"], attribute(&outbound, "error.type")),
+        (&json!("error"), &json!("timeout"))
+    );
+    let inbound = finished(place.path(), "tools/call slow_sleep", 1).remove(0);
+    assert_eq!(inbound["status"], "error");
+    assert!(attribute(&inbound, "mcp.rpc.duration_ms").as_f64().unwrap() >= 1000.0);
+}
+
+/// REQ-IUI-03
+#[test]
+fn the_operator_ends_one_call_or_all_of_a_session_and_their_clients_are_told() {
+    let place = Place::new().stdio("slow", &[], "timeout_seconds = 3600").lines(&settings(""));
+    let server = place.setup().http();
+    let mut client = Client::http(Arc::clone(&server), Era::Stateless);
+    place.wait_for(&mut client, &["slow"]);
+    let bearer = format!("Bearer {}", key_of(place.path()));
+    let post = |path: &str| {
+        let headers = [("authorization", bearer.as_str())];
+        send(&address(&server.welcome), "POST", path, &headers, b"")
+    };
+    for ends_session in [false, true] {
+        let mut caller = Client::http(Arc::clone(&server), Era::Stateless);
+        let stuck =
+            std::thread::spawn(move || call(&mut caller, "slow_sleep", json!({"milliseconds": 3_600_000})));
+        let span = wait_until("the call that runs", || {
+            let mut all = exported(place.path()).into_iter();
+            all.find(|span| span["name"] == "tools/call slow_sleep" && span["status"] == "running")
+        });
+        let path = match ends_session {
+            true => format!("/api/v1/sessions/{}/cancel", span["session_id"].as_str().unwrap()),
+            false => format!("/api/v1/operations/{}/cancel", span["span_id"].as_str().unwrap()),
+        };
+        let cancelled = post(&path);
+        let expected = if ends_session { json!(1) } else { json!(true) };
+        assert_eq!((cancelled.status, &cancelled.body["cancelled"]), (200, &expected), "{}", cancelled.body);
+        let answer = stuck.join().unwrap();
+        assert_eq!(answer["error"]["code"], "PERMISSION_DENIED", "{answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains("operator stopped"), "{answer}");
+        let again = post(&path);
+        let expected = if ends_session { (200, json!(0)) } else { (404, Value::Null) };
+        assert_eq!((again.status, again.body["cancelled"].clone()), expected, "it has ended");
+    }
+    place.event("slow", "that it is given up", |event| event["event"] == "given up");
+}
