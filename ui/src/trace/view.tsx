@@ -96,7 +96,10 @@ export function TraceView({ url, title, head }: Props) {
       else if (event.key === "j" || event.key === "k" || event.key === "Enter") {
         const tree = document.querySelector<HTMLElement>(".waterfall");
         // The tree hears its keys itself; from elsewhere they lead there.
-        if (tree && document.activeElement === document.body) tree.focus();
+        if (tree && document.activeElement === document.body) {
+          tree.focus();
+          tree.dispatchEvent(new KeyboardEvent("keydown", { key: event.key }));
+        }
       }
     };
     addEventListener("keydown", onKey);

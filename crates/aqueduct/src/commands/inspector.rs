@@ -28,7 +28,7 @@ const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 717
 /// until Ctrl-C, over whatever other processes write to the directory.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Address to serve at, if no server does [default: that of '[operator] http', 127.0.0.1:7172]; port 0 takes a free one
+    /// Address to serve at, if no server does; port 0 takes a free one. Without it, the operator's of the configuration
     #[arg(long, value_name = "ADDRESS")]
     http: Option<SocketAddr>,
     /// Print the address with the key in it, which opens the page without asking; only on a terminal

@@ -3,6 +3,7 @@
 mod api;
 mod command;
 mod live;
+mod page;
 mod recorded;
 
 use std::{path::Path, sync::LazyLock};

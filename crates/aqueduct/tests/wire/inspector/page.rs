@@ -1,0 +1,124 @@
+//! The Inspector's pages in a real browser, where `AQUEDUCT_TEST_SERVERS` names what `tests/servers/install` installed.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    sync::Arc,
+};
+
+use serde_json::{Value, json};
+
+use super::recorded::finished;
+use crate::{
+    harness::{Client, Era, HttpServer},
+    operator::{address, key_of, settings},
+    upstreams::{Place, answered, call},
+};
+
+/// A browser and what drives it.
+struct Browser {
+    modules: PathBuf,
+    chromium: String,
+}
+
+impl Browser {
+    /// `None` where there is none, and why is told.
+    fn installed() -> Option<Self> {
+        let Some(directory) = std::env::var_os("AQUEDUCT_TEST_SERVERS") else {
+            eprintln!("skipped: AQUEDUCT_TEST_SERVERS does not name what 'tests/servers/install' installed");
+            return None;
+        };
+        let text = std::fs::read_to_string(Path::new(&directory).join("servers.json")).unwrap();
+        let servers: Value = serde_json::from_str(&text).unwrap();
+        let Some(args) = servers["mcpServers"]["playwright"]["args"].as_array() else {
+            eprintln!("skipped: playwright is not installed");
+            return None;
+        };
+        let args: Vec<&str> = args.iter().map(|arg| arg.as_str().unwrap()).collect();
+        let flag = args.iter().position(|arg| *arg == "--executable-path").unwrap();
+        let modules = Path::new(args[0]).parent().unwrap().to_owned();
+        Some(Self { modules, chromium: args[flag + 1].to_owned() })
+    }
+
+    fn command(&self, page: &Page, scene: &str) -> Command {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/pages/drive.mjs");
+        let mut command = Command::new("node");
+        command.arg(script).arg(&self.modules).args([&self.chromium, &page.address, &page.key, scene]);
+        // Where pictures are wanted, as for the documents.
+        command.args(std::env::var_os("AQUEDUCT_SHOTS"));
+        command
+    }
+
+    fn plays(&self, page: &Page, scene: &str, traces: &Value) {
+        let output = self.command(page, scene).env("TRACES", traces.to_string()).output().unwrap();
+        succeeded(&output);
+    }
+}
+
+fn succeeded(output: &Output) {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A gateway with a server behind it, and where its page is.
+struct Page {
+    place: Place,
+    server: Arc<HttpServer>,
+    address: String,
+    key: String,
+}
+
+impl Page {
+    fn open() -> Self {
+        let place = Place::new().stdio("near", &[], "").lines(&settings(""));
+        let server = place.setup().asking().http();
+        let (address, key) = (address(&server.welcome), key_of(place.path()));
+        Self { place, server, address, key }
+    }
+
+    fn client(&self) -> Client {
+        Client::http(Arc::clone(&self.server), Era::Stateless)
+    }
+
+    fn echoes(&self, text: &str) {
+        answered(&mut self.client(), "near_echo", json!({"text": text}));
+    }
+}
+
+/// REQ-IUI-04
+#[test]
+fn every_page_shows_what_happened_and_a_person_answers_there() {
+    let Some(browser) = Browser::installed() else { return };
+    let page = Page::open();
+    let mut client = page.client();
+    page.place.wait_for(&mut client, &["near"]);
+    for number in 0..5 {
+        page.echoes(&format!("number {number}"));
+    }
+    page.echoes(&"long ".repeat(10_000));
+    let spans = finished(page.place.path(), "tools/call near_echo", 6);
+    let cut = spans.iter().find(|span| span["attributes"]["mcp.tool.input_json_truncated"] == true).unwrap();
+
+    browser.plays(&page, "locked", &json!([]));
+    browser.plays(&page, "pages", &json!([]));
+    browser.plays(&page, "trace", &json!([[cut["trace_id"], "cut to"]]));
+
+    // Live: the call is made once the page listens.
+    let mut live =
+        browser.command(&page, "live").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(live.stdout.take().unwrap()).lines();
+    let ready = lines.next().unwrap_or_else(|| Ok(String::new())).unwrap();
+    page.echoes("seen at once");
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    let output = live.wait_with_output().unwrap();
+    succeeded(&output);
+    assert!(ready.contains("ready") && rest.concat().contains("done"), "{ready} {rest:?}");
+
+    // A delete waits for a person, who approves it on the page.
+    let doomed = json!({"entity_name": "doomed", "entity_type": "item", "description": "Goes"});
+    let id = answered(&mut client, "create_entity", doomed)["entity_id"].clone();
+    let deleting = std::thread::spawn(move || call(&mut client, "delete_entity", json!({"entity_id": id})));
+    browser.plays(&page, "approve", &json!([]));
+    let deleted = deleting.join().unwrap();
+    assert_eq!(deleted["success"], true, "{deleted}");
+}

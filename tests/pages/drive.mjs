@@ -1,0 +1,106 @@
+// Drives the Inspector's pages in a real browser, against a gateway that the caller has started and filled.
+//
+//   node tests/pages/drive.mjs MODULES CHROMIUM ADDRESS KEY SCENE [SHOTS]
+//
+// MODULES is a directory from which 'playwright' can be loaded. A scene prints a line of JSON for what the caller has to know, and
+// fails with words if a page is not as it should be. With SHOTS, pictures are left there.
+import { createRequire } from "node:module";
+import path from "node:path";
+
+const [modules, chromiumPath, address, key, scene, shots] = process.argv.slice(2);
+const { chromium } = createRequire(path.join(modules, "x.js"))("playwright");
+const browser = await chromium.launch({ executablePath: chromiumPath, args: ["--no-sandbox"] });
+const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+const page = await context.newPage();
+const troubles = [];
+page.on("pageerror", (error) => troubles.push(`page: ${error.message}`));
+page.on("console", (message) => message.type() === "error" && troubles.push(`console: ${message.text()}`));
+
+const open = (place) => page.goto(`http://${address}${place}`);
+const sees = (text) =>
+  page.getByText(text, { exact: false }).filter({ visible: true }).first().waitFor({ timeout: 20_000 });
+const shot = async (name) => {
+  if (shots) await page.screenshot({ path: path.join(shots, `${name}.png`) });
+};
+const wide = async () => {
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  if (over > 0) throw new Error(`${page.url()} is ${over} pixels too wide`);
+};
+
+const scenes = {
+  /** Every page, wide and narrow, light and dark, with what the traffic has left there. */
+  async pages() {
+    await open(`/sessions#key=${key}`);
+    await sees("near_echo");
+    if (page.url().includes(key)) throw new Error("the key stays in the address");
+    const places = {
+      "/sessions": "near_echo", "/operations": "near_echo", "/servers": "near", "/servers/near": "p95", "/graph": "near",
+      "/settings": "recorded", "/audit": "Audit", "/waiting": "Nobody waits", "/live": "Live", "/search?q=near_echo": "near_echo",
+    };
+    for (const [width, scheme] of [[1280, "light"], [400, "dark"]]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme: scheme });
+      for (const [place, text] of Object.entries(places)) {
+        await open(place);
+        await sees(text);
+        await wide();
+        await shot(`${place.replace(/\W+/g, "-")}-${width}`);
+      }
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.emulateMedia({ colorScheme: "light" });
+  },
+
+  /** A trace by its own address: the tree, the details of a span by keys alone, a cut value, a resource. */
+  async trace() {
+    await open(`/#key=${key}`);
+    await page.waitForTimeout(300);
+    for (const [id, text] of JSON.parse(process.env.TRACES ?? "[]")) {
+      await open(`/traces/${id}`);
+      await sees("spans");
+      await page.keyboard.press("j");
+      await page.keyboard.press("Enter");
+      await sees(text);
+      await wide();
+    }
+    await shot("trace");
+  },
+
+  /** What happens is seen as it happens. */
+  async live() {
+    await open(`/live#key=${key}`);
+    await sees("live");
+    console.log(JSON.stringify({ ready: true }));
+    await sees("near_echo");
+    await shot("live");
+  },
+
+  /** A person answers on the page. */
+  async approve() {
+    await open(`/waiting#key=${key}`);
+    await sees("delete_entity");
+    await page.waitForTimeout(1000);
+    await shot("waiting");
+    await page.getByRole("button", { name: /^approve/i }).first().click();
+    await sees("Nobody waits");
+  },
+
+  /** Without the right key nothing is shown. */
+  async locked() {
+    await open("/sessions");
+    await page.locator("input[type=password], input").first().waitFor({ state: "visible" });
+    if (await page.getByText("near_echo").count()) throw new Error("data is shown without a key");
+    troubles.length = 0;
+  },
+};
+
+try {
+  await scenes[scene]();
+  if (troubles.length) throw new Error(troubles.join("\n"));
+  console.log(JSON.stringify({ done: scene }));
+} catch (error) {
+  console.error(`${scene}: ${error.message}\n${troubles.join("\n")}\n${(await page.locator("body").innerText()).slice(0, 2000)}`);
+  process.exitCode = 1;
+} finally {
+  await browser.close();
+}
