@@ -1,6 +1,7 @@
 //! The Inspector's API and commands with the real binary, over spans that the store's own library wrote.
 
 mod api;
+mod attributes;
 mod command;
 mod live;
 mod page;
