@@ -116,7 +116,7 @@ const TOKENS: &str = r#"
     sha256 = "fb8e20fc2e4c3f248c60c39bd652f3c1347298bb977b8b4d5903b85055620603"
 "#;
 
-/// REQ-SESS-13
+/// REQ-SESS-13 REQ-ISEC-05
 #[test]
 fn where_tokens_are_configured_each_names_its_own_principal() {
     let directory = data();
@@ -143,6 +143,10 @@ fn where_tokens_are_configured_each_names_its_own_principal() {
     };
     assert_eq!(session_of("Bearer hunter2"), session_of("Bearer hunter2"));
     assert_ne!(session_of("Bearer hunter2"), session_of("Bearer ab"));
+    // Who called is written down, and nothing of what they proved it with.
+    let recorded = crate::inspector::recorded::finished(directory.path(), "tools/call introspect", 4);
+    let recorded = json!(recorded).to_string();
+    assert!(recorded.contains("alice") && recorded.contains("bob") && !recorded.contains("hunter2"));
 
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});

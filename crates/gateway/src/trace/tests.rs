@@ -46,6 +46,10 @@ fn echo(permitted: Permitted, _context: Context) -> Work {
         match text.as_str() {
             Some("fail") => Err(Error::not_found_resource("text", "fail")),
             Some("panic") => panic!("in {}", file!()),
+            Some("wait") => {
+                tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+                Ok(Outcome::from(Data::Value(json!({"said": text}))))
+            }
             _ => Ok(Outcome::from(Data::Value(json!({"said": text})))),
         }
     })
@@ -175,6 +179,44 @@ async fn an_error_has_its_code_and_its_words_and_no_place_in_the_code() {
     for trace in [".rs:", "/src/", "backtrace"] {
         assert!(!all.contains(trace), "{trace}: {all}");
     }
+}
+
+/// REQ-IATTR-12 REQ-IATTR-15
+#[tokio::test]
+async fn what_is_known_while_a_call_runs_is_what_it_began_with() {
+    let recorded = Recorded::new(Levels::default());
+    recorded.echo(json!({"text": "wait"})).await;
+    let (spans, _) = recorded.all();
+    let [running, ended] = spans.try_into().unwrap();
+    assert_eq!((running.id, running.status, running.ended), (ended.id, Status::Running, None));
+    for begins_with in [names::JSONRPC_VERSION, names::METHOD, names::RPC_ID, names::TRANSPORT] {
+        assert_eq!(running.attributes[begins_with], ended.attributes[begins_with]);
+    }
+    for ends_with in [names::DURATION_MS, names::TRANSPORT_STATUS, names::OUTPUT] {
+        assert!(!running.attributes.contains_key(ends_with) && ended.attributes.contains_key(ends_with));
+    }
+    assert!(ended.attributes[names::DURATION_MS].as_f64().unwrap() >= 200.0);
+}
+
+/// REQ-IPROP-08
+#[test]
+fn no_library_of_the_protocol_is_needed_to_inspect() {
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut folders = vec![source.join("trace"), source.join("inspect"), source.join("store/traces")];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files += 1;
+                let text = std::fs::read_to_string(&path).unwrap();
+                assert!(!text.contains(concat!("rm", "cp::")), "{}", path.display());
+            }
+        }
+    }
+    assert!(files > 30, "{files}");
 }
 
 #[tokio::test]

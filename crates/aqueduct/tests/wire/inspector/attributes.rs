@@ -142,3 +142,21 @@ fn one_call_through_two_gateways_is_one_trace() {
     assert_eq!(third["parent_id"], second["span_id"]);
     assert_eq!(third["attributes"]["mcp.agent.server_id"], "far");
 }
+
+/// REQ-IATTR-18
+#[test]
+fn methods_are_recorded_as_the_protocol_spells_them() {
+    let place = Place::new().stdio("near", &[], "");
+    let mut client = place.client();
+    for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
+        client.request(method, json!({}));
+        finished(place.path(), method, 1);
+    }
+    const KNOWN: [&str; 5] =
+        ["tools/call", "tools/list", "resources/list", "resources/templates/list", "prompts/list"];
+    for span in exported(place.path()) {
+        let method = span["attributes"]["mcp.rpc.method"].as_str().unwrap().to_owned();
+        assert!(KNOWN.contains(&method.as_str()), "{method}");
+        assert!(span["name"].as_str().unwrap().starts_with(&method));
+    }
+}

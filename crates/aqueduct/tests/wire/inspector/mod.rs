@@ -5,7 +5,7 @@ mod attributes;
 mod command;
 mod live;
 mod page;
-mod recorded;
+pub(crate) mod recorded;
 
 use std::{path::Path, sync::LazyLock};
 

@@ -21,7 +21,7 @@ pub(super) fn exported(directory: &Path) -> Vec<Value> {
 }
 
 /// The finished spans whose name is this one, once there are so many.
-pub(super) fn finished(directory: &Path, name: &str, count: usize) -> Vec<Value> {
+pub(crate) fn finished(directory: &Path, name: &str, count: usize) -> Vec<Value> {
     wait_until(&format!("{count} spans called {name}"), || {
         let all = exported(directory);
         let found: Vec<Value> =
