@@ -162,7 +162,9 @@ impl Session {
         }
         self.ended.cancel();
         let running = std::mem::take(&mut *lock(&self.running));
-        running.values().for_each(|cancellation| cancellation.cancel(CancelledBy::Client));
+        for cancellation in running.values() {
+            cancellation.cancel(CancelledBy::Client);
+        }
         *lock(&self.told) = Told::default();
         *lock(&self.snapshots) = Snapshots::default();
         if self.started.load(Ordering::Relaxed) {
@@ -266,13 +268,33 @@ struct Cancellation {
 }
 
 impl Cancellation {
-    fn cancel(&self, by: CancelledBy) {
-        let _ = self.by.set(by);
+    /// Only the first time counts.
+    fn cancel(&self, by: CancelledBy) -> bool {
+        let first = self.by.set(by).is_ok();
         self.waiting.wake();
+        first
+    }
+}
+
+/// Stops one call, whatever its request's id is.
+#[derive(Clone)]
+pub struct Stop(Arc<Cancellation>);
+
+impl Stop {
+    /// Whether there was anything left to stop.
+    #[must_use]
+    pub fn now(&self, by: CancelledBy) -> bool {
+        self.0.cancel(by)
     }
 }
 
 impl Running<'_> {
+    /// A way to stop this call and no other.
+    #[must_use]
+    pub fn stop(&self) -> Stop {
+        Stop(Arc::clone(&self.cancellation))
+    }
+
     /// Resolves when the call was cancelled.
     pub async fn cancelled(&self) -> CancelledBy {
         std::future::poll_fn(|context| {
@@ -285,7 +307,13 @@ impl Running<'_> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        lock(&self.session.running).remove(&self.request_id);
+        // Nothing is left to stop.
+        let _ = self.cancellation.by.set(CancelledBy::Client);
+        let mut running = lock(&self.session.running);
+        // Another call may have come with the same id since.
+        if running.get(&self.request_id).is_some_and(|known| Arc::ptr_eq(known, &self.cancellation)) {
+            running.remove(&self.request_id);
+        }
     }
 }
 

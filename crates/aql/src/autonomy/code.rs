@@ -58,22 +58,67 @@ pub fn hash(key: &[u8], about: &str, code: &str) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
-/// The text with everything masked that could be a code. Agents are told codes by people, and may repeat them.
+/// The text with everything masked that could be a code. Agents are told codes by people, and may repeat them: in one piece, or
+/// in groups with blanks between them.
 #[must_use]
 pub fn mask(text: &str) -> String {
-    let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
     let mut masked = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(is_part) {
         let (before, from) = rest.split_at(start);
-        let end = from.find(|letter| !is_part(letter)).unwrap_or(from.len());
-        let (word, after) = from.split_at(end);
         masked.push_str(before);
-        masked.push_str(if read(word).is_some() { "[code]" } else { word });
-        rest = after;
+        let end = match code_at(from) {
+            Some(end) => {
+                masked.push_str("[code]");
+                end
+            }
+            None => {
+                let end = from.find(|letter| !is_part(letter)).unwrap_or(from.len());
+                masked.push_str(from.get(..end).unwrap_or_default());
+                end
+            }
+        };
+        rest = from.get(end..).unwrap_or_default();
     }
     masked.push_str(rest);
     masked
+}
+
+/// Where a code ends that the text begins with, if it does with one.
+fn code_at(text: &str) -> Option<usize> {
+    let end_of_word = |text: &str| text.find(|letter| !is_part(letter)).unwrap_or(text.len());
+    let end = end_of_word(text);
+    if read(text.get(..end)?).is_some() {
+        return Some(end);
+    }
+    let mut place = 0;
+    for group in 0..DIGITS_WRITTEN / GROUP {
+        let from = text.get(place..)?;
+        let word = from.trim_start();
+        let blanks = from.len() - word.len();
+        let end = end_of_word(word);
+        let is_group = end == GROUP && word.get(..end)?.chars().all(is_digit);
+        if !is_group || (group > 0 && blanks == 0) {
+            return None;
+        }
+        place += blanks + end;
+    }
+    // Words may be of four letters, too; a code without any digit hardly ever comes.
+    text.get(..place)?.contains(|letter: char| letter.is_ascii_digit()).then_some(place)
+}
+
+fn is_part(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || letter == '-'
+}
+
+/// Whether a letter can be read as one of a code's.
+fn is_digit(letter: char) -> bool {
+    let letter = match letter.to_ascii_uppercase() {
+        'O' => '0',
+        'I' | 'L' => '1',
+        letter => letter,
+    };
+    DIGITS.iter().any(|&digit| char::from(digit) == letter)
 }
 
 #[cfg(test)]
@@ -129,5 +174,11 @@ mod tests {
         let masked = mask(&text);
         assert_eq!(masked, "calling verify_challenge with [code], or [code].");
         assert_eq!(mask("rm -rf /tmp — ünïcode"), "rm -rf /tmp — ünïcode");
+        let spaced = write(&[7; RANDOM_BYTES]).replace('-', " ");
+        assert_eq!(mask(&format!("it is {spaced}, he said")), "it is [code], he said");
+        let prose = "that cat sat on the mat and then ran away from here with that dog";
+        assert_eq!(mask(prose), prose);
+        let words = "long ".repeat(20);
+        assert_eq!(mask(&words), words);
     }
 }

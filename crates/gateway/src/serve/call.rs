@@ -95,6 +95,9 @@ impl Ready {
     pub(crate) async fn run(self, gateway: &Arc<Gateway>, session: &Arc<Session>) -> Option<Vec<u8>> {
         let Self { endpoint, arguments, client, request_id, self_contained, span } = self;
         let running = session.running(&request_id);
+        if let Some(span) = &span {
+            span.runs(&running);
+        }
         let caller = Caller { client, span: span.clone(), ..Caller::default() };
         let answer = tokio::select! {
             biased;

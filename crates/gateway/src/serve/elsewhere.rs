@@ -53,6 +53,9 @@ pub(super) async fn answer(
     }
     let running = session.running(id);
     let span = request.span;
+    if let Some(span) = &span {
+        span.runs(&running);
+    }
     let answered = tokio::select! {
         biased;
         answered = upstreams.answer(session, &request.method, request.params, span.as_ref()) => answered,

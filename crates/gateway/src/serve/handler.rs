@@ -202,6 +202,9 @@ impl ServerHandler for Handler {
             (address.endpoint, address.arguments(request.arguments.unwrap_or_default()));
         let takes_task = tasks::may_start(surface.registry(), endpoint, &arguments)
             && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
+        if let Some(span) = &span {
+            span.runs(&running);
+        }
         let caller = Caller {
             progress: progress.clone(),
             client: client(&context, &session),

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use aql::autonomy::code;
+
 use super::span::{SpanId, TraceId};
 
 /// The longest request id that is taken from others.
@@ -67,9 +69,12 @@ pub(crate) fn made_up() -> Arc<str> {
     TraceId(fastrand::u128(1..).to_be_bytes()).to_string().into()
 }
 
-/// Visible ASCII, so that it can be a header and be shown.
+/// Visible ASCII, so that it can be a header and be shown; no part of a path, and no code that somebody was told.
 fn is_request_id(id: &str) -> bool {
-    (1..=REQUEST_ID_BYTES_MAX).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic())
+    (1..=REQUEST_ID_BYTES_MAX).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_graphic())
+        && !matches!(id, "." | "..")
+        && code::mask(id) == id
 }
 
 /// The trace and the span of a `traceparent`. Versions that come later may have more behind it.
@@ -111,7 +116,9 @@ mod tests {
     #[test]
     fn what_is_no_id_is_not_taken_for_one() {
         let long = "x".repeat(REQUEST_ID_BYTES_MAX + 1);
-        for request_id in ["", "two words", "a\u{7f}", "ä", &long] {
+        for request_id in
+            ["", ".", "..", "0000-0000-0000-0000-0000-0000-0000", "two words", "a\u{7f}", "ä", &long]
+        {
             assert_ne!(
                 &*Ids::of(Given { request_id: Some(request_id), traceparent: None }).request,
                 request_id

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use aql::profile::matches_pattern;
 
 /// How much of a call is recorded.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Nothing, not even that it was made.
     Off,

@@ -4,7 +4,7 @@
 use std::{
     borrow::Cow,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -19,7 +19,10 @@ use super::{
     recorder::Recorder,
     span::{Kind, Nanos, SpanId, Status},
 };
-use crate::{dispatch::Surface, session::Session};
+use crate::{
+    dispatch::Surface,
+    session::{Running, Session, Stop},
+};
 
 /// What a request is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -127,6 +130,7 @@ pub(super) struct Began {
     pub(super) transport: &'static str,
     pub(super) session: Arc<Session>,
     pub(super) surface: Option<Arc<Surface>>,
+    pub(super) stop: Arc<OnceLock<Stop>>,
 }
 
 pub(super) struct Ended {
@@ -147,9 +151,27 @@ impl Entry {
                 Self::Began(began) => length(&began.input),
                 Self::Ended(ended) => length(&ended.end.output) + length(&ended.end.structured),
                 Self::Signal { .. } | Self::Progress { .. } => 0,
-                Self::Reported(spans) => spans.len() * 2 * EMPTY,
+                Self::Reported(spans) => spans.iter().map(reported_bytes).sum(),
             }
     }
+}
+
+fn reported_bytes(span: &super::Span) -> usize {
+    fn of(value: &Value) -> usize {
+        match value {
+            Value::String(text) => text.len(),
+            Value::Array(values) => values.iter().map(|value| of(value) + 32).sum(),
+            Value::Object(object) => object.iter().map(|(name, value)| name.len() + of(value) + 64).sum(),
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        }
+    }
+    let known = |attributes: &super::Attributes| -> usize {
+        attributes.iter().map(|(name, value)| name.len() + of(value) + 64).sum()
+    };
+    let events: usize =
+        span.events.iter().map(|event| 64 + event.name.len() + known(&event.attributes)).sum();
+    let links: usize = span.links.iter().map(|link| 64 + known(&link.attributes)).sum();
+    512 + span.name.len() + span.session.len() + known(&span.attributes) + events + links
 }
 
 /// A request that has begun. Dropped without an end, it was cancelled.
@@ -162,6 +184,8 @@ pub struct OpenSpan {
     at: Nanos,
     since: Instant,
     waited: AtomicI64,
+    /// How the call is stopped, once it runs.
+    stop: Arc<OnceLock<Stop>>,
     /// The number that a request to another server was sent with last.
     sent_as: AtomicU64,
     /// Whether nothing more is to be told: it has ended, or its beginning found no room.
@@ -180,6 +204,7 @@ impl OpenSpan {
             at: recorder.now(),
             since: Instant::now(),
             waited: AtomicI64::new(0),
+            stop: Arc::default(),
             sent_as: AtomicU64::new(0),
             over: AtomicBool::new(false),
             recorder: Arc::clone(recorder),
@@ -199,6 +224,7 @@ impl OpenSpan {
             transport: span.session.transport().kind(),
             session: Arc::clone(&span.session),
             surface: span.surface.clone(),
+            stop: Arc::clone(&span.stop),
         });
         span
     }
@@ -220,6 +246,7 @@ impl OpenSpan {
             session: Arc::clone(&self.session),
             surface: self.surface.clone(),
             waited: AtomicI64::new(0),
+            stop: Arc::default(),
             sent_as: AtomicU64::new(0),
             over: AtomicBool::new(false),
             recorder: Arc::clone(&self.recorder),
@@ -239,6 +266,7 @@ impl OpenSpan {
             transport: request.transport,
             session: Arc::clone(&span.session),
             surface: span.surface.clone(),
+            stop: Arc::clone(&span.stop),
         });
         span
     }
@@ -264,6 +292,11 @@ impl OpenSpan {
             Some((HeaderName::from_static(name), HeaderValue::from_str(&value).ok()?))
         };
         given.into_iter().filter_map(pair)
+    }
+
+    /// Says how the call is stopped.
+    pub(crate) fn runs(&self, running: &Running<'_>) {
+        let _ = self.stop.set(running.stop());
     }
 
     fn traceparent(&self) -> String {

@@ -6,7 +6,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     thread::JoinHandle,
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     pipeline::Clock,
-    session::{CancelledBy, Session},
+    session::{CancelledBy, Stop},
     store::traces::Batch,
 };
 
@@ -97,8 +97,8 @@ struct Parked {
     since: Instant,
 }
 
-/// Requests under way: the span, the Inspector's session, who asked, and the request's id as JSON.
-type Running = HashMap<SpanId, (Arc<str>, Weak<Session>, String)>;
+/// Requests under way: the span, the Inspector's session, and how it is stopped once it runs.
+type Running = HashMap<SpanId, (Arc<str>, Arc<OnceLock<Stop>>)>;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -212,17 +212,16 @@ impl Recorder {
 
     /// Cancels a request under way, as its client could.
     pub fn cancel(&self, span: SpanId) -> bool {
-        let found = lock(&self.running).get(&span).map(|(_, session, id)| (session.clone(), id.clone()));
-        found
-            .and_then(|(session, id)| Some(session.upgrade()?.cancel(&id, CancelledBy::Operator)))
-            .unwrap_or_default()
+        let stop = lock(&self.running).get(&span).and_then(|(_, stop)| stop.get().cloned());
+        stop.is_some_and(|stop| stop.now(CancelledBy::Operator))
     }
 
     /// Cancels everything under way that belongs to one of the Inspector's sessions.
     pub fn cancel_session(&self, session: &str) -> usize {
-        let of_session = |(_, (of, ..)): &(&SpanId, &(Arc<str>, Weak<Session>, String))| **of == *session;
+        let running = lock(&self.running);
         let spans: Vec<SpanId> =
-            lock(&self.running).iter().filter(of_session).map(|(span, _)| *span).collect();
+            running.iter().filter(|(_, (of, _))| **of == *session).map(|(span, _)| *span).collect();
+        drop(running);
         spans.into_iter().filter(|span| self.cancel(*span)).count()
     }
 

@@ -3,36 +3,64 @@
 use aql::{autonomy::code, confirm, operation::Operation, registry::Registry};
 use serde_json::{Map, Value};
 
+use super::levels::Level;
+
 /// What stands where contents stood that are not recorded.
 const LEFT_OUT: &str = "[not recorded]";
 
-/// The arguments of a tool call that came in. Tells the operation that they name as well.
-pub(super) fn arguments(json: &str, tool: &str, registry: &Registry) -> (Option<String>, String) {
-    let Ok(Value::Object(arguments)) = serde_json::from_str(json) else {
-        return (None, LEFT_OUT.to_owned());
+/// The arguments of a tool call that came in. Tells the operations that they name as well.
+pub(super) fn arguments(json: &str, tool: &str, registry: &Registry) -> (Vec<String>, String) {
+    let Ok(Value::Object(given)) = serde_json::from_str(json) else {
+        return (Vec::new(), LEFT_OUT.to_owned());
     };
     let known = |name: &str| registry.get(registry.id(name)?);
-    // In discrete mode a tool is an operation, and its arguments are the parameters.
-    if let Some(operation) = known(tool) {
-        return (Some(tool.to_owned()), written(confirm::recorded(Some(operation), &arguments)));
-    }
-    let name = arguments.get("operation").and_then(Value::as_str).map(str::to_owned);
-    let mut shown = arguments;
-    call(&mut shown, &known);
+    // Where a tool is an operation, its arguments are the parameters.
+    let mut shown = match registry.address(tool) {
+        Some(address) => address.arguments(given),
+        None => given,
+    };
+    let mut operations = Vec::new();
+    call(&mut shown, &known, &mut operations);
     if let Some(Value::Array(calls)) = shown.get_mut("operations") {
-        calls.iter_mut().filter_map(Value::as_object_mut).for_each(|one| call(one, &known));
+        calls.iter_mut().filter_map(Value::as_object_mut).for_each(|one| call(one, &known, &mut operations));
     }
-    (name, written(confirm::recorded(None, &shown)))
+    (operations, written(confirm::recorded(None, &shown)))
 }
 
-/// Hides what the operation of one call declares to be secret.
-fn call<'r>(call: &mut Map<String, Value>, known: &impl Fn(&str) -> Option<&'r Operation>) {
-    let operation = call.get("operation").and_then(Value::as_str).and_then(known);
-    if let (Some(operation), Some(Value::Object(params))) = (operation, call.get_mut("params")) {
-        *params = match confirm::recorded(Some(operation), params) {
-            Value::Object(params) => params,
+/// Hides what the operation of one call declares to be secret. Parameters may stand beside its name, too.
+fn call<'r>(
+    call: &mut Map<String, Value>,
+    known: &impl Fn(&str) -> Option<&'r Operation>,
+    operations: &mut Vec<String>,
+) {
+    let Some(name) = call.get("operation").and_then(Value::as_str).map(str::to_owned) else { return };
+    let operation = known(&name);
+    operations.push(name);
+    let Some(operation) = operation else { return };
+    let hide = |object: &mut Map<String, Value>| {
+        *object = match confirm::recorded(Some(operation), object) {
+            Value::Object(object) => object,
             _ => Map::new(),
         };
+    };
+    if let Some(Value::Object(params)) = call.get_mut("params") {
+        hide(params);
+    }
+    hide(call);
+}
+
+/// What is told of progress: its numbers, and its words where those may be recorded.
+pub(super) fn told(told: Value, level: Level) -> Value {
+    match told {
+        Value::Object(mut told) => {
+            if level != Level::Preview {
+                told.remove("message");
+            }
+            let mut shown = confirm::recorded(None, &told);
+            mask(&mut shown);
+            shown
+        }
+        other => other,
     }
 }
 
@@ -150,16 +178,21 @@ mod tests {
     use aql::{
         category::Category,
         define::{self, Param},
+        profile::Mode,
     };
     use serde_json::json;
 
     use super::*;
 
     fn registry() -> std::sync::Arc<Registry> {
+        built(Mode::Semantic)
+    }
+
+    fn built(mode: Mode) -> std::sync::Arc<Registry> {
         let operation = define::Operation::new(Category::Execute, "open_door", "Open a door")
             .param(Param::new("door_pin", "string", "The pin").sensitive())
             .param(Param::new("door", "string", "Which"));
-        Registry::builder("test").operation(operation).build().unwrap().into()
+        Registry::builder("test").mode(mode).operation(operation).build().unwrap().into()
     }
 
     #[test]
@@ -168,16 +201,18 @@ mod tests {
         let call = json!({"operation": "open_door", "params": {"door_pin": "1234", "door": "front"}});
         let batch = json!({"operations": [call]});
         let discrete = json!({"door_pin": "1234", "door": "front"});
-        for (tool, arguments_given) in
-            [("mcp_aql_execute", call.clone()), ("mcp_aql_execute", batch), ("open_door", discrete)]
-        {
-            let (_, shown) = arguments(&arguments_given.to_string(), tool, &registry);
+        for (tool, mode, arguments_given) in [
+            ("mcp_aql_execute", Mode::Semantic, call.clone()),
+            ("mcp_aql_execute", Mode::Semantic, batch),
+            ("open_door", Mode::Discrete, discrete),
+        ] {
+            let (_, shown) = arguments(&arguments_given.to_string(), tool, &built(mode));
             assert!(!shown.contains("1234") && shown.contains("front"), "{shown}");
         }
-        assert_eq!(
-            arguments(&call.to_string(), "mcp_aql_execute", &registry).0.as_deref(),
-            Some("open_door")
-        );
+        assert_eq!(arguments(&call.to_string(), "mcp_aql_execute", &registry).0, ["open_door"]);
+        let beside = json!({"operation": "open_door", "door_pin": "1234", "door": "front"});
+        let (_, shown) = arguments(&beside.to_string(), "mcp_aql_execute", &registry);
+        assert!(!shown.contains("1234") && shown.contains("front"), "{shown}");
         let operation = registry.get(registry.id("open_door").unwrap());
         let shown = sent(&json!({"doorPin": "1234", "door": "front"}).to_string(), operation);
         assert!(!shown.contains("1234") && shown.contains("front"), "{shown}");

@@ -1,10 +1,11 @@
 //! From what was told on the way to what is kept: spans with their attributes, and events for who watches.
 
 use std::{
-    collections::HashMap,
-    sync::{Arc, Weak},
+    collections::{HashMap, HashSet},
+    sync::{Arc, OnceLock},
 };
 
+use aql::autonomy::code;
 use serde_json::{Value, json};
 
 use super::{
@@ -16,15 +17,15 @@ use super::{
     recorder::Settings,
     redact,
 };
-use crate::{dispatch::Surface, session::Session, store::traces::Batch};
+use crate::{dispatch::Surface, session::Stop, store::traces::Batch};
 
 /// Who watches is told of progress no more often than this.
 const PROGRESS_INTERVAL: Nanos = 500_000_000;
 /// Happenings within one span that are kept.
 const HAPPENINGS_MAX: usize = 256;
 
-/// A request that came in: its span, the Inspector's session, who asked, and its id as JSON.
-type Running = (SpanId, (Arc<str>, Weak<Session>, String));
+/// A request that came in: its span, the Inspector's session, and how it is stopped once it runs.
+type Running = (SpanId, (Arc<str>, Arc<OnceLock<Stop>>));
 
 /// What the recorder's thread works on.
 pub(super) struct Rows {
@@ -35,6 +36,8 @@ pub(super) struct Rows {
     /// Open spans with progress that nobody was told of yet.
     behind: Vec<SpanId>,
     spans: Vec<Span>,
+    /// What others have recorded.
+    reported: Vec<Span>,
     events: Vec<Event>,
     began: Vec<Running>,
     ended: Vec<SpanId>,
@@ -58,6 +61,7 @@ impl Rows {
             fresh: Vec::new(),
             behind: Vec::new(),
             spans: Vec::new(),
+            reported: Vec::new(),
             events: Vec::new(),
             began: Vec::new(),
             ended: Vec::new(),
@@ -70,7 +74,7 @@ impl Rows {
             Entry::Ended(ended) => self.end(*ended),
             Entry::Signal { span, at, waits, about } => self.signal(span, at, waits, about),
             Entry::Progress { span, at, told } => self.progress(span, at, told),
-            Entry::Reported(mut spans) => self.spans.append(&mut spans),
+            Entry::Reported(spans) => self.reported.extend(spans),
         }
     }
 
@@ -95,7 +99,16 @@ impl Rows {
                 self.behind.push(id);
             }
         }
-        Batch { spans: std::mem::take(&mut self.spans), events: std::mem::take(&mut self.events) }
+        let mut spans = std::mem::take(&mut self.spans);
+        if !self.reported.is_empty() {
+            // Other servers are told the ids of our calls of them. What we know of those ourselves is what counts.
+            let ours: HashSet<SpanId> =
+                spans.iter().map(|span| span.id).chain(self.open.keys().copied()).collect();
+            spans.extend(
+                std::mem::take(&mut self.reported).into_iter().filter(|span| !ours.contains(&span.id)),
+            );
+        }
+        Batch { spans, events: std::mem::take(&mut self.events) }
     }
 
     fn begin(&mut self, began: Began) {
@@ -104,8 +117,18 @@ impl Rows {
         if began.kind == Kind::Client && parent.is_none() {
             return;
         }
-        let (operation, input) = self.understood(&began, parent);
-        let level = self.level(&began, operation.as_deref());
+        let (operations, input) = self.understood(&began, parent);
+        let operation = operations.first().filter(|_| operations.len() == 1).map(|name| code::mask(name));
+        let level = self.level(&began, &operations).min(parent.map_or(Level::Preview, |parent| parent.level));
+        // What belongs to a call says no less of it than the call itself may.
+        if let Some(parent) = began.ids.parent.and_then(|parent| self.open.get_mut(&parent))
+            && level < parent.level
+        {
+            parent.level = level.max(Level::Metadata);
+            for name in [names::INPUT, names::PROMPT_PARAMETERS] {
+                parent.span.attributes.retain(|known, _| !known.starts_with(name));
+            }
+        }
         if level == Level::Off {
             return;
         }
@@ -116,7 +139,9 @@ impl Rows {
         }
         let name = match (&began.about, &operation) {
             (_, Some(operation)) => format!("{} {operation}", began.method),
-            (About::Tool(about) | About::Prompt(about), None) => format!("{} {about}", began.method),
+            (About::Tool(about) | About::Prompt(about), None) => {
+                format!("{} {}", began.method, code::mask(about))
+            }
             (About::Resource(_) | About::Nothing, None) => began.method.clone(),
         };
         let span = Span {
@@ -138,8 +163,7 @@ impl Rows {
         if began.kind == Kind::Server {
             let data = json!({"engine": span.engine, "title": span.name});
             self.tell(event::SESSION_STARTED, began.at, &span, data);
-            let running = (began.session_id, Arc::downgrade(&began.session), began.rpc_id);
-            self.began.push((span.id, running));
+            self.began.push((span.id, (began.session_id, began.stop)));
         }
         self.tell(event::REQUEST_STARTED, began.at, &span, told_of(&span));
         self.fresh.push(span.id);
@@ -149,14 +173,14 @@ impl Rows {
     }
 
     /// The operation that a request is about, and its arguments as they may be written down.
-    fn understood(&self, began: &Began, parent: Option<&Open>) -> (Option<String>, Option<String>) {
+    fn understood(&self, began: &Began, parent: Option<&Open>) -> (Vec<String>, Option<String>) {
         match (&began.about, &began.input, began.kind) {
             (About::Tool(tool), Some(input), Kind::Server) => match &began.surface {
                 Some(surface) => {
-                    let (operation, input) = redact::arguments(input, tool, surface.registry());
-                    (operation, Some(input))
+                    let (operations, input) = redact::arguments(input, tool, surface.registry());
+                    (operations, Some(input))
                 }
-                None => (None, Some(redact::params(input))),
+                None => (Vec::new(), Some(redact::params(input))),
             },
             (About::Tool(_), Some(input), _) => {
                 let known = parent.and_then(|parent| {
@@ -164,19 +188,22 @@ impl Rows {
                     let registry = parent.surface.as_ref()?.registry();
                     registry.get(registry.id(name)?)
                 });
-                (None, Some(redact::sent(&arguments_of(input), known)))
+                (Vec::new(), Some(redact::sent(&arguments_of(input), known)))
             }
-            (About::Prompt(_), Some(input), _) => (None, Some(redact::params(&arguments_of(input)))),
-            (_, input, _) => (None, input.as_deref().map(redact::params)),
+            (About::Prompt(_), Some(input), _) => (Vec::new(), Some(redact::params(&arguments_of(input)))),
+            (_, input, _) => (Vec::new(), input.as_deref().map(redact::params)),
         }
     }
 
-    fn level(&self, began: &Began, operation: Option<&str>) -> Level {
-        let of_operation = operation.and_then(|name| {
-            let registry = began.surface.as_ref()?.registry();
-            registry.get(registry.id(name)?)?.server()
-        });
-        self.settings.levels.of(began.peer.as_deref().or(of_operation), operation)
+    /// Of several operations that are called together, the one counts of which least is recorded.
+    fn level(&self, began: &Began, operations: &[String]) -> Level {
+        let levels = &self.settings.levels;
+        let of = |name: &String| {
+            let registry = began.surface.as_ref().map(|surface| surface.registry());
+            let known = registry.and_then(|registry| registry.get(registry.id(name)?)?.server());
+            levels.of(began.peer.as_deref().or(known), Some(name))
+        };
+        operations.iter().map(of).min().unwrap_or_else(|| levels.of(began.peer.as_deref(), None))
     }
 
     fn attributes(&self, began: &Began, operation: Option<&str>) -> Attributes {
@@ -186,7 +213,7 @@ impl Rows {
         set(names::AGENT, self.settings.server_id.as_str().into());
         set(names::JSONRPC_VERSION, "2.0".into());
         set(names::METHOD, began.method.as_str().into());
-        if let Ok(id) = serde_json::from_str(&began.rpc_id) {
+        if let Ok(id) = serde_json::from_str(&code::mask(&began.rpc_id)) {
             set(names::RPC_ID, id);
         }
         set(names::TRANSPORT, began.transport.into());
@@ -203,13 +230,13 @@ impl Rows {
             set(names::OPERATION, operation.into());
         }
         if let Some(token) = &began.progress_token {
-            set(names::PROGRESS_TOKEN, serde_json::from_str(token).unwrap_or(Value::Null));
+            set(names::PROGRESS_TOKEN, serde_json::from_str(&code::mask(token)).unwrap_or(Value::Null));
         }
         match &began.about {
             About::Nothing => None,
-            About::Tool(tool) => set(names::TOOL, tool.as_str().into()),
+            About::Tool(tool) => set(names::TOOL, code::mask(tool).into()),
             About::Resource(uri) => set(names::RESOURCE, redact::uri(uri).into()),
-            About::Prompt(name) => set(names::PROMPT, name.as_str().into()),
+            About::Prompt(name) => set(names::PROMPT, code::mask(name).into()),
         };
         attributes
     }
@@ -293,7 +320,7 @@ impl Rows {
     fn progress(&mut self, id: SpanId, at: Nanos, told: Value) {
         let token = self.progress_token(id).cloned();
         let Some(open) = self.open.get_mut(&id) else { return };
-        let mut told = told;
+        let mut told = redact::told(told, open.level);
         if let (Value::Object(told), Some(token)) = (&mut told, token) {
             told.insert("token".to_owned(), token);
         }

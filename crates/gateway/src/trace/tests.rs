@@ -219,6 +219,53 @@ fn no_library_of_the_protocol_is_needed_to_inspect() {
     assert!(files > 30, "{files}");
 }
 
+/// What others report under the id of a call of ours does not take its place.
+#[tokio::test]
+async fn nobody_reports_in_our_name() {
+    let recorded = Recorded::new(Levels::default());
+    recorded.echo(json!({"text": "ours"})).await;
+    let recorder = Arc::clone(recorded.gateway.recorder().unwrap());
+    let call = tokio::spawn({
+        let (gateway, session) = (Arc::clone(&recorded.gateway), Arc::clone(&recorded.session));
+        async move {
+            let arguments = json!({"operation": "get_echo", "params": {"text": "wait"}});
+            let params = json!({"name": "mcp_aql_read", "arguments": arguments});
+            let frame = json!({"jsonrpc": "2.0", "id": 43, "method": "tools/call", "params": params});
+            bytes::answer(&gateway, &session, frame.to_string().as_bytes()).await
+        }
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(60)).await;
+    let running =
+        recorded.kept.0.lock().unwrap().0.iter().find(|span| span.ended.is_none()).cloned().unwrap();
+    let forged =
+        Span { name: "harmless".to_owned(), status: Status::Ok, ended: Some(running.started + 1), ..running };
+    recorder.report(vec![forged]).unwrap();
+    call.await.unwrap();
+    assert!(recorded.all().0.iter().all(|span| span.name != "harmless"));
+}
+
+/// Each call is stopped by itself, whatever the ids of their requests are.
+#[tokio::test]
+async fn the_call_that_is_meant_is_stopped() {
+    let recorded = Recorded::new(Levels::default());
+    let call = |request: &'static str| {
+        let (gateway, session) = (Arc::clone(&recorded.gateway), Arc::clone(&recorded.session));
+        tokio::spawn(async move {
+            let arguments = json!({"operation": "get_echo", "params": {"text": "wait"}});
+            let meta = json!({"X-MCP-Request-Id": request});
+            let params = json!({"name": "mcp_aql_read", "arguments": arguments, "_meta": meta});
+            let frame = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+            let answer = bytes::answer(&gateway, &session, frame.to_string().as_bytes()).await.unwrap();
+            String::from_utf8(answer).unwrap()
+        })
+    };
+    let (first, second) = (call("first"), call("second"));
+    tokio::time::sleep(std::time::Duration::from_millis(80)).await;
+    assert_eq!(recorded.gateway.recorder().unwrap().cancel_session("first"), 1);
+    assert!(first.await.unwrap().contains("operator stopped"));
+    assert!(second.await.unwrap().contains("said"), "the other one goes on");
+}
+
 #[tokio::test]
 async fn a_level_says_how_much_is_recorded() {
     for (level, spans, previews) in [(Level::Off, 0, 0), (Level::Metadata, 1, 0), (Level::Preview, 1, 2)] {

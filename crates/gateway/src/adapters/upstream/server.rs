@@ -46,9 +46,9 @@ impl Tries {
         self.failures += u32::from(self.lost);
     }
 
-    fn end(&self, asked: &Result<Raw, Error>) -> End {
+    fn end(&self, asked: &Result<Raw, Error>, veil: &Veil) -> End {
         let end = match asked {
-            Ok(raw) => End::ok(Some(raw.get().to_owned())),
+            Ok(raw) => End::ok(Some(veil.cover(raw.get().to_owned()))),
             Err(error) => {
                 let code = error.code.as_str();
                 let kind = if self.timed_out { "timeout" } else { code };
@@ -169,7 +169,7 @@ impl Upstream {
         let mut tries = Tries::default();
         let asked = self.ask(method, params, about, caller, accepted, &mut tries).await;
         if let Some(span) = span {
-            span.end(tries.end(&asked));
+            span.end(tries.end(&asked, &self.veil));
         }
         asked
     }
@@ -255,6 +255,10 @@ impl Upstream {
             && let Some(Value::String(message)) = upstream.get_mut("message")
         {
             *message = self.veil.cover(std::mem::take(message));
+            if let Some(data) = upstream.get_mut("data") {
+                let covered = self.veil.cover(data.to_string());
+                *data = serde_json::from_str(&covered).unwrap_or(Value::String(covered));
+            }
         }
         error
     }

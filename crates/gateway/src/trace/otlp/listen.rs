@@ -11,11 +11,18 @@ use super::{
 };
 use crate::{
     config::Checked,
-    serve::http::{Credential, Guard},
+    serve::{
+        connections::{self, Bounds},
+        http::{Credential, Guard},
+    },
 };
 
 /// How often a port that is taken is tried again.
 const RETRY: Duration = Duration::from_secs(5);
+
+/// Agents that report keep a connection each. Who only holds one must not take the files of the process.
+const BOUNDS: Bounds =
+    Bounds { connections: 256, head: Duration::from_mins(2), body: Duration::from_secs(30) };
 
 /// How one of them came out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +125,7 @@ async fn run(
 ) {
     loop {
         if let Some(listener) = listener.take() {
-            let serve = serve(way, listener, &intake, &guard);
+            let serve = serve(way, listener, &intake, &guard, stop.clone());
             tokio::select! {
                 () = serve => {}
                 () = stop.cancelled() => return,
@@ -132,14 +139,16 @@ async fn run(
     }
 }
 
-async fn serve(way: Way, listener: TcpListener, intake: &Arc<Intake>, guard: &Guard) {
+async fn serve(
+    way: Way,
+    listener: TcpListener,
+    intake: &Arc<Intake>,
+    guard: &Guard,
+    stop: CancellationToken,
+) {
     let (intake, guard) = (Arc::clone(intake), guard.clone());
     match way {
-        Way::Http => {
-            if let Err(error) = axum::serve(listener, serve::router(intake, guard)).await {
-                tracing::warn!(%error, "the listener for OTLP over HTTP ended");
-            }
-        }
+        Way::Http => connections::serve(listener, serve::router(intake, guard), BOUNDS, stop).await,
         Way::Grpc => grpc::serve(listener, grpc::router(intake, guard)).await,
     }
 }
