@@ -62,6 +62,9 @@ pub fn hash(key: &[u8], about: &str, code: &str) -> [u8; 32] {
 /// in groups with blanks between them.
 #[must_use]
 pub fn mask(text: &str) -> String {
+    if text.len() < DIGITS_WRITTEN {
+        return text.to_owned();
+    }
     let mut masked = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(is_part) {
@@ -88,7 +91,7 @@ pub fn mask(text: &str) -> String {
 fn code_at(text: &str) -> Option<usize> {
     let end_of_word = |text: &str| text.find(|letter| !is_part(letter)).unwrap_or(text.len());
     let end = end_of_word(text);
-    if read(text.get(..end)?).is_some() {
+    if end >= DIGITS_WRITTEN && read(text.get(..end)?).is_some() {
         return Some(end);
     }
     let mut place = 0;
