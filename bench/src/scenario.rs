@@ -14,7 +14,7 @@ use gateway::{
     serve::bytes,
     session::{LOCAL, Session, Transport},
     store::traces::Batch,
-    trace::{Recorder, Settings, Sink},
+    trace::{Levels, Recorder, Settings, Sink},
 };
 
 use crate::{Result, decide, query::InMemory, step, subject};
@@ -74,7 +74,7 @@ impl Caller {
 
     /// The same with everything written down that happens, by a recorder whose rows nobody keeps.
     pub(crate) fn recorded() -> Result<Self> {
-        let settings = Settings { server_id: "bench".to_owned(), ..Settings::default() };
+        let settings = Settings::new("bench", Levels::default());
         let recorder = Recorder::start(settings, vec![Box::new(Nobody)], jiff::Timestamp::now)?;
         Self::with(Some(recorder))
     }

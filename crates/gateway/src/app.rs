@@ -25,6 +25,7 @@ use crate::{
         safety_loop::{self, SafetyLoop},
         upstream::Upstreams,
     },
+    bearers::Bearers,
     config::{self, Checked, Environment, Inspector, Link, SecretSource},
     executions::Executions,
     guard::{self, Places},
@@ -162,7 +163,7 @@ pub fn open(config: &Checked) -> Result<App, Error> {
     let metrics = Arc::new(Metrics::default());
     let exporter = Arc::new(Exporter::start(&config.inspector.export));
     let told = Told { metrics: Arc::clone(&metrics), exporter: Arc::clone(&exporter) };
-    let recorder = recorder(config, &traces, told);
+    let recorder = recorder(config, &traces, told, upstreams.bearers().cloned());
     let gateway = gateway
         .with_upstreams(Arc::clone(&upstreams))
         .with_safety(Arc::clone(&safety))
@@ -199,7 +200,12 @@ fn inspect(config: &Checked, store: TraceStore, gateway: Option<&Arc<Gateway>>) 
 }
 
 /// What writes calls down. Without it calls go on, so that its want is told and nothing else.
-fn recorder(config: &Checked, traces: &TraceStore, told: Told) -> Option<Arc<Recorder>> {
+fn recorder(
+    config: &Checked,
+    traces: &TraceStore,
+    told: Told,
+    bearers: Option<Arc<Bearers>>,
+) -> Option<Arc<Recorder>> {
     let mut levels = config.inspector.levels.clone();
     for upstream in &config.upstreams {
         levels.servers.extend(upstream.capture.map(|level| (upstream.name.clone(), level)));
@@ -208,7 +214,7 @@ fn recorder(config: &Checked, traces: &TraceStore, told: Told) -> Option<Arc<Rec
         return None;
     }
     let clock = jiff::Timestamp::now;
-    let settings = Settings { server_id: config.inspector.server_id.clone(), levels };
+    let settings = Settings { bearers, ..Settings::new(config.inspector.server_id.clone(), levels) };
     let kept = Kept::new(traces.appender(), clock);
     Recorder::start(settings, vec![Box::new(kept), Box::new(told)], clock)
         .inspect_err(|error| tracing::warn!(%error, "calls are not recorded"))

@@ -42,6 +42,10 @@ pub enum Client {
 /// A client that answers requests.
 pub trait Answers: Send + Sync {
     fn capabilities(&self) -> &Capabilities;
+    /// What it calls itself.
+    fn name(&self) -> Option<&str> {
+        None
+    }
     /// Asks, and waits for the answer.
     fn ask(&self, method: &str, params: Option<Value>) -> Answering;
     /// Tells something that needs no answer.

@@ -15,7 +15,7 @@ use aql::{
     response::Questions,
     warning::Warning,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::{
     adapters::safety_loop::Supervised,
@@ -173,13 +173,7 @@ impl Gate<'_> {
                     may_wait: self.may_wait,
                     agent,
                 };
-                let waiting = self.caller.span.as_ref().map(|span| {
-                    let (name, danger) = (request.operation().name(), request.operation().danger().level);
-                    span.waits(json!({"operation": name.as_str(), "danger_level": danger as u8}))
-                });
-                let confirmed = safety.confirm(&mut request, reasons, &asking).await;
-                drop(waiting);
-                match confirmed? {
+                match safety.confirm(&mut request, reasons, &asking).await? {
                     Confirmed::Yes(scope) => self.confirmed(request, scope, false).await,
                     Confirmed::Resumed(scope) => self.confirmed(request, scope, true).await,
                     Confirmed::Ask(questions) => Ok(Passed::Asks(questions)),

@@ -8,6 +8,7 @@ pub use aql;
 
 pub mod adapters;
 pub mod app;
+mod bearers;
 pub mod client;
 pub mod codes;
 pub mod config;

@@ -33,7 +33,7 @@ use crate::{
     safety::{self, Safety},
     session::Session,
     shape::Shaping,
-    trace::Recorder,
+    trace::{self, OpenSpan, Recorder},
 };
 
 /// What tells the time. Passed in, so that a test can choose it.
@@ -266,12 +266,22 @@ impl Gateway {
 
     /// Answers a call that an execution makes for its session: the same way as any other, but without waiting for a
     /// place among the requests, which the call that started it may hold.
-    pub async fn step(self: &Arc<Self>, session: &Arc<Session>, call: Call) -> Answer {
+    pub async fn step(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        call: Call,
+        within: Option<&OpenSpan>,
+    ) -> Answer {
         let surface = self.surface.load_full();
-        let (endpoint, caller) = (Endpoint::Unified, Caller::default());
-        let part_of = PartOf::Execution;
+        let span = within.map(|within| Arc::new(within.step(&call.operation, &call.params)));
+        let caller = Caller { span: span.clone(), ..Caller::default() };
+        let (endpoint, part_of) = (Endpoint::Unified, PartOf::Execution);
         let flow = Flow { gateway: self, surface: &surface, session, endpoint, caller, part_of };
-        flow.one(call).await
+        let answer = flow.one(call).await;
+        if let Some(span) = span {
+            span.end(trace::open::End::of(&answer));
+        }
+        answer
     }
 }
 

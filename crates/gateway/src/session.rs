@@ -84,7 +84,7 @@ pub struct Session {
     /// Lists that were answered in part.
     snapshots: Mutex<Snapshots>,
     /// Calls in flight by the id their request carries, to be found by a cancellation.
-    running: Mutex<HashMap<Arc<str>, Arc<Cancellation>, foldhash::fast::RandomState>>,
+    running: Mutex<HashMap<Arc<str>, Stop, foldhash::fast::RandomState>>,
     used_at: AtomicU64,
     started: AtomicBool,
     /// Executions that run for it.
@@ -127,6 +127,15 @@ impl Session {
         self.client.get().cloned().unwrap_or_default()
     }
 
+    /// What the connected client calls itself.
+    #[must_use]
+    pub fn client_name(&self) -> Option<&str> {
+        match self.client.get()? {
+            Client::Live(client) => client.name(),
+            _ => None,
+        }
+    }
+
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
@@ -162,8 +171,8 @@ impl Session {
         }
         self.ended.cancel();
         let running = std::mem::take(&mut *lock(&self.running));
-        for cancellation in running.values() {
-            cancellation.cancel(CancelledBy::Client);
+        for stop in running.values() {
+            let _ = stop.now(CancelledBy::Client);
         }
         *lock(&self.told) = Told::default();
         *lock(&self.snapshots) = Snapshots::default();
@@ -222,16 +231,16 @@ impl Session {
     /// Registers a call under its request's id until the guard is dropped.
     #[must_use]
     pub fn running<'a>(&'a self, request_id: &str) -> Running<'a> {
-        let (id, cancellation): (Arc<str>, Arc<Cancellation>) = (request_id.into(), Arc::default());
-        lock(&self.running).insert(Arc::clone(&id), Arc::clone(&cancellation));
-        Running { session: self, request_id: id, cancellation }
+        let (id, stop): (Arc<str>, Stop) = (request_id.into(), Stop::default());
+        lock(&self.running).insert(Arc::clone(&id), stop.clone());
+        Running { session: self, request_id: id, stop }
     }
 
     /// Cancels the call with that id, if it still runs.
     pub fn cancel(&self, request_id: &str, by: CancelledBy) -> bool {
         let found = lock(&self.running).remove(request_id);
-        if let Some(cancellation) = &found {
-            cancellation.cancel(by);
+        if let Some(stop) = &found {
+            let _ = stop.now(by);
         }
         found.is_some()
     }
@@ -250,7 +259,7 @@ impl Drop for Held {
 pub struct Running<'a> {
     session: &'a Session,
     request_id: Arc<str>,
-    cancellation: Arc<Cancellation>,
+    stop: Stop,
 }
 
 /// Who cancelled a call. A client waits for no answer any more; if it was the operator, it does.
@@ -276,8 +285,8 @@ impl Cancellation {
     }
 }
 
-/// Stops one call, whatever its request's id is.
-#[derive(Clone)]
+/// Stops one call or run, whatever its request's id is.
+#[derive(Clone, Default)]
 pub struct Stop(Arc<Cancellation>);
 
 impl Stop {
@@ -286,32 +295,46 @@ impl Stop {
     pub fn now(&self, by: CancelledBy) -> bool {
         self.0.cancel(by)
     }
+
+    /// Who wants it to be over, if somebody does.
+    pub(crate) fn asked_by(&self) -> Option<CancelledBy> {
+        self.0.by.get().copied()
+    }
+
+    /// Resolves when it is to stop. Only one can wait for that.
+    pub async fn asked(&self) -> CancelledBy {
+        std::future::poll_fn(|context| {
+            self.0.waiting.register(context.waker());
+            self.0.by.get().map_or(Poll::Pending, |by| Poll::Ready(*by))
+        })
+        .await
+    }
+
+    /// Says that nothing is left to stop.
+    pub(crate) fn over(&self) {
+        let _ = self.0.by.set(CancelledBy::Client);
+    }
 }
 
 impl Running<'_> {
     /// A way to stop this call and no other.
     #[must_use]
     pub fn stop(&self) -> Stop {
-        Stop(Arc::clone(&self.cancellation))
+        self.stop.clone()
     }
 
     /// Resolves when the call was cancelled.
     pub async fn cancelled(&self) -> CancelledBy {
-        std::future::poll_fn(|context| {
-            self.cancellation.waiting.register(context.waker());
-            self.cancellation.by.get().map_or(Poll::Pending, |by| Poll::Ready(*by))
-        })
-        .await
+        self.stop.asked().await
     }
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        // Nothing is left to stop.
-        let _ = self.cancellation.by.set(CancelledBy::Client);
+        self.stop.over();
         let mut running = lock(&self.session.running);
         // Another call may have come with the same id since.
-        if running.get(&self.request_id).is_some_and(|known| Arc::ptr_eq(known, &self.cancellation)) {
+        if running.get(&self.request_id).is_some_and(|known| Arc::ptr_eq(&known.0, &self.stop.0)) {
             running.remove(&self.request_id);
         }
     }
@@ -335,7 +358,7 @@ mod tests {
         assert!(!session.is_idle(1_000, 1), "a session with a running call is not idle");
         assert!(!session.cancel("8", CancelledBy::Client));
         assert!(session.cancel("7", CancelledBy::Client));
-        assert!(running.cancellation.by.get().is_some());
+        assert!(running.stop.0.by.get().is_some());
         drop(running);
         assert!(!session.cancel("7", CancelledBy::Client));
         assert!(session.is_idle(1_000, 1));
@@ -357,7 +380,7 @@ mod tests {
             let session = Session::new(Transport::Http, LOCAL);
             let running = session.running("1");
             session.end(end);
-            assert!(running.cancellation.by.get().is_some(), "{end:?}");
+            assert!(running.stop.0.by.get().is_some(), "{end:?}");
         }
     }
 }

@@ -242,8 +242,10 @@ impl Call<'_> {
         let params = match method {
             "elicitation/create" => json!({"message": "Who?", "requestedSchema": {"type": "object",
                 "properties": {"name": {"type": "string"}}, "required": ["name"]}}),
-            "sampling/createMessage" => json!({"maxTokens": 5, "messages": [
-                {"role": "user", "content": {"type": "text", "text": "Say something"}}]}),
+            "sampling/createMessage" => {
+                json!({"maxTokens": 5, "modelPreferences": {"hints": [{"name": "small"}], "speedPriority": 0.9}, "messages": [
+                {"role": "user", "content": {"type": "text", "text": "Say something"}}]})
+            }
             _ => json!({}),
         };
         if crate::protocol::is_self_contained(&json!({"params": self.params})) {

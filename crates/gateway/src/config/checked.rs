@@ -152,6 +152,9 @@ pub(super) fn check(
         settled = wrapped::wrapped(wrapped, environment)?;
     }
     let Settled { upstreams, left_out, warnings: about_upstreams } = settled;
+    if auth.tokens.is_empty() {
+        upstream::no_forwarding(&file.upstream)?;
+    }
     let confirmation = confirmation::settings(&file.safety, environment)?;
     let safety_loop = autonomy::options(&file.safety, environment, flags.safety_only)?;
     let policy = Policy {

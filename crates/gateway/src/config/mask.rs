@@ -12,7 +12,7 @@ use toml::{
 use super::clients;
 
 /// Keys of an upstream whose values are no secrets. A misspelt key is not among them, so its value is covered.
-const HARMLESS: [&str; 18] = [
+const HARMLESS: [&str; 19] = [
     "adapter",
     "api_limits",
     "command",
@@ -24,6 +24,7 @@ const HARMLESS: [&str; 18] = [
     "start_timeout_seconds",
     "max_concurrent_calls",
     "per_session",
+    "forward_auth",
     "idle_minutes",
     "check_minutes",
     "definitions",

@@ -34,11 +34,12 @@ use crate::{
     dispatch::Context,
     pipeline::{Clock, Gateway},
     progress::Progress,
-    session::{Held, Session},
+    session::{Held, Session, Stop},
     store::{
         self,
         executions::{Changed, Claim, ExecutionStore, NewExecution, Run, Taken},
     },
+    trace::{self, OpenSpan},
 };
 
 /// More than are kept for anyone, finished ones and those on their way.
@@ -74,6 +75,11 @@ pub type Running = Pin<Box<dyn Future<Output = Result<Value, Error>> + Send>>;
 /// process than the one that failed.
 pub trait Runner: Send + Sync {
     fn run(&self, job: Job) -> Running;
+
+    /// What is run, by the name that people know it by; else it is the operation's.
+    fn title(&self, _params: &Value) -> Option<String> {
+        None
+    }
 }
 
 impl<F: Fn(Job) -> Running + Send + Sync> Runner for F {
@@ -91,6 +97,8 @@ pub struct Job {
     pub gateway: Arc<Gateway>,
     pub session: Arc<Session>,
     pub progress: Progress,
+    /// What is recorded of the run; whatever it does is told as part of it.
+    pub span: Option<Arc<OpenSpan>>,
     run: Run,
     following: Following,
     executions: Executions,
@@ -152,6 +160,8 @@ struct Following {
     session_id: String,
     /// Ends the work where it stands.
     stop: CancellationToken,
+    /// The operator's way to have it end.
+    stopped: Stop,
     /// Asks the work to come to an end by itself, soon.
     wind_down: CancellationToken,
     /// Whether it listens to that.
@@ -244,13 +254,15 @@ impl Executions {
             params: params.clone(),
         };
         self.may_open(context.session.principal())?;
+        let operation = name.to_owned();
         self.begin(context, async move |executions, context| {
             let held = context.session.hold();
             let created =
                 executions.0.store.create(new, executions.claim(&context.session), context.now).await;
             let execution = created.map_err(store_error)?;
             let run = Run { id, owner: executions.0.owner.clone(), attempt: execution.record().attempt };
-            executions.follow(runner, run, Begin::Waiting, params, None, &context, held);
+            let new = Attempt { operation, begin: Begin::Waiting, params, checkpoint: None };
+            executions.follow(runner, run, new, &context, held);
             Ok(execution)
         })
         .await
@@ -270,7 +282,9 @@ impl Executions {
                 Taken::Over { execution, params, checkpoint } => {
                     let attempt = execution.record().attempt;
                     let run = Run { id, owner: executions.0.owner.clone(), attempt };
-                    executions.follow(runner, run, Begin::Running, params, checkpoint, &context, held);
+                    let operation = execution.record().operation.clone();
+                    let again = Attempt { operation, begin: Begin::Running, params, checkpoint };
+                    executions.follow(runner, run, again, &context, held);
                     Ok(execution)
                 }
                 Taken::Missing => Err(missing(&id)),
@@ -312,18 +326,23 @@ impl Executions {
     }
 
     /// Lets a task run the execution to its end.
-    #[expect(clippy::too_many_arguments, reason = "the parts of one run, put together here and nowhere else")]
-    fn follow(
-        &self,
-        runner: Arc<dyn Runner>,
-        run: Run,
-        begin: Begin,
-        params: Value,
-        checkpoint: Option<Value>,
-        context: &Context,
-        held: Held,
-    ) {
+    fn follow(&self, runner: Arc<dyn Runner>, run: Run, attempt: Attempt, context: &Context, held: Held) {
+        let Attempt { operation, begin, params, checkpoint } = attempt;
+        let stop = Stop::default();
+        let span = context.gateway.recorder().map(|recorder| {
+            let run = trace::open::Run {
+                workflow: runner.title(&params).unwrap_or(operation),
+                id: &run.id,
+                input: params.to_string(),
+                stop: stop.clone(),
+                session: &context.session,
+                surface: context.gateway.surface(),
+                within: context.span.as_deref(),
+            };
+            Arc::new(OpenSpan::run(recorder, run))
+        });
         let following = Following {
+            stopped: stop,
             attempt: run.attempt,
             principal: context.session.principal().to_owned(),
             session_id: context.session.id().to_owned(),
@@ -343,6 +362,7 @@ impl Executions {
             gateway: Arc::clone(&context.gateway),
             session: Arc::clone(&context.session),
             progress: following.progress.clone(),
+            span,
             run,
             following: following.clone(),
             executions: self.clone(),
@@ -463,6 +483,14 @@ impl Executions {
         self.0.tasks.wait().await;
         self.0.store.clone().close().await;
     }
+}
+
+/// What an attempt begins with.
+struct Attempt {
+    operation: String,
+    begin: Begin,
+    params: Value,
+    checkpoint: Option<Value>,
 }
 
 /// Whether an execution still has to be started or has been.

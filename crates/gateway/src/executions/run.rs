@@ -11,9 +11,12 @@ use futures_util::FutureExt;
 use serde_json::Value;
 
 use super::{Begin, Executions, Following, Job, Runner};
-use crate::store::{
-    self,
-    executions::{Changed, Run},
+use crate::{
+    store::{
+        self,
+        executions::{Changed, Run},
+    },
+    trace::open::{End, Failed},
 };
 
 /// Progress is written down no more often than this; what is reported in between is left out.
@@ -35,6 +38,7 @@ impl Executions {
             biased;
             // Whoever stops a run has changed the execution before.
             () = following.stop.cancelled() => {}
+            _ = following.stopped.asked() => self.cancel_run(&run).await,
             () = self.work(runner, job, begin, following) => {}
         }
         let mut live = self.live();
@@ -42,7 +46,14 @@ impl Executions {
             live.runs.remove(&run.id);
         }
         drop(live);
+        following.stopped.over();
         following.ended.cancel();
+    }
+
+    /// Ends a run that the operator wants to be over.
+    async fn cancel_run(&self, run: &Run) {
+        let reason = Some("Stopped by the operator".to_owned());
+        self.end(run, Command::Cancel { reason }).await;
     }
 
     async fn work(&self, runner: Arc<dyn Runner>, job: Job, begin: Begin, following: &Following) {
@@ -60,6 +71,7 @@ impl Executions {
             Err(_) => return self.end(&run, Command::OwnerLost).await,
         }
         let most = job.gateway.surface().registry().limits().max_response_size();
+        let span = job.span.clone();
         // The runner's own code runs inside the guard too, not only the future it returns.
         let work = AssertUnwindSafe(async move { runner.run(job).await }).catch_unwind();
         let done = tokio::select! {
@@ -67,6 +79,9 @@ impl Executions {
             () = self.tell(&run, following) => return,
         };
         self.write_progress(&run, following).await;
+        if let Some(span) = span {
+            span.end(came_out(done.as_ref().ok()));
+        }
         let command = match done {
             Ok(Ok(result)) => match too_large(&result, most) {
                 None => Command::Complete(result),
@@ -122,6 +137,18 @@ impl Executions {
             tokio::time::sleep(PROGRESS_INTERVAL).await;
         }
         // Nobody runs it any more, which `tend` finds out.
+    }
+}
+
+/// What is recorded of a run's end.
+fn came_out(done: Option<&Result<Value, Error>>) -> End {
+    match done {
+        Some(Ok(result)) => End::ok(Some(result.to_string())),
+        Some(Err(error)) => {
+            let failed = Failed { message: error.message.clone(), ..Failed::of(error.code.as_str()) };
+            End::failed(failed, None)
+        }
+        None => End::failed(Failed::of(Code::Internal.as_str()), None),
     }
 }
 

@@ -14,7 +14,7 @@ use aql::{
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     Confirmation, Safety, TOKENS_REFUSED_IN_A_MINUTE_MAX,
@@ -29,6 +29,7 @@ use crate::{
         self,
         safety::{Approval, ApprovalKind, ApprovalState, Claim, NewApproval, NewToken},
     },
+    trace::OpenSpan,
 };
 
 /// Why a token is not even looked at.
@@ -262,6 +263,12 @@ impl Safety {
             }
             let told = format!("Waiting for the operator to approve {}", approval.id);
             asking.caller.progress.report(0.0, told);
+            let span = asking.caller.span.as_deref();
+            let _waiting = span.map(|span| {
+                let (id, name) = (&approval.id, &approval.operation);
+                span.waits(json!({"approval_id": id, "operation": name, "danger_level": level as u8}))
+            });
+            let _unless_stopped = span.map(|span| Withdrawn { safety: self, approval: &approval, span });
             self.wait(&approval, deadline).await.map_err(|error| undecided(operation, &error))?;
         }
     }
@@ -301,6 +308,27 @@ impl Safety {
 }
 
 /// 256 random bits as text.
+/// Refuses what is asked once the operator stops the call that waits for it: a later yes would let it be repeated.
+struct Withdrawn<'a> {
+    safety: &'a Safety,
+    approval: &'a Approval,
+    span: &'a OpenSpan,
+}
+
+impl Drop for Withdrawn<'_> {
+    fn drop(&mut self) {
+        if !self.span.is_stopped_by_operator() {
+            return;
+        }
+        let (store, id, now) = (self.safety.store.clone(), self.approval.id.clone(), (self.safety.clock)());
+        // Whoever answered meanwhile was first.
+        let refusing = async move { store.answer(&id, false, "inspector", "stopped the call", now).await };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(refusing);
+        }
+    }
+}
+
 pub(crate) fn unguessable() -> String {
     URL_SAFE_NO_PAD.encode(random::bytes::<32>())
 }

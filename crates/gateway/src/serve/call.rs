@@ -96,7 +96,7 @@ impl Ready {
         let Self { endpoint, arguments, client, request_id, self_contained, span } = self;
         let running = session.running(&request_id);
         if let Some(span) = &span {
-            span.runs(&running);
+            span.runs(running.stop());
         }
         let caller = Caller { client, span: span.clone(), ..Caller::default() };
         let answer = tokio::select! {

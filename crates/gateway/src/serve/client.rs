@@ -32,6 +32,7 @@ pub(super) struct ConnectedClient {
     capabilities: Capabilities,
     /// The request on whose stream it is asked, over HTTP.
     request: Option<RequestId>,
+    name: Option<String>,
 }
 
 impl ConnectedClient {
@@ -42,13 +43,23 @@ impl ConnectedClient {
     ) -> Self {
         let declared = declared.and_then(|declared| serde_json::to_value(declared).ok());
         let capabilities = declared.map(|declared| Capabilities::of(&declared)).unwrap_or_default();
-        Self { peer, capabilities, request }
+        Self { peer, capabilities, request, name: None }
+    }
+
+    /// The same with the name that it gives itself.
+    pub(super) fn named(mut self, name: &str) -> Self {
+        self.name = Some(name.to_owned());
+        self
     }
 }
 
 impl Answers for ConnectedClient {
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     fn ask(&self, method: &str, params: Option<Value>) -> Answering {

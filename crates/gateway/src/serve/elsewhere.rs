@@ -54,7 +54,7 @@ pub(super) async fn answer(
     let running = session.running(id);
     let span = request.span;
     if let Some(span) = &span {
-        span.runs(&running);
+        span.runs(running.stop());
     }
     let answered = tokio::select! {
         biased;

@@ -86,12 +86,17 @@ pub(crate) struct ToolCall<'a> {
 pub(crate) struct Within<'a> {
     request_id: Option<&'a RawValue>,
     traceparent: Option<&'a RawValue>,
+    client: Option<&'a RawValue>,
 }
 
 impl<'a> Within<'a> {
     pub(crate) fn given(self) -> Given<'a> {
         let text = |raw: &'a RawValue| raw.get().strip_prefix('"')?.strip_suffix('"');
-        Given { request_id: self.request_id.and_then(text), traceparent: self.traceparent.and_then(text) }
+        Given {
+            request_id: self.request_id.and_then(text),
+            traceparent: self.traceparent.and_then(text),
+            client: self.client.map(RawValue::get),
+        }
     }
 }
 
@@ -146,6 +151,8 @@ struct Meta<'a> {
     protocol_version: Option<Cow<'a, str>>,
     #[serde(borrow, default, rename = "io.modelcontextprotocol/clientCapabilities")]
     client_capabilities: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/clientInfo")]
+    client_info: Option<&'a RawValue>,
     #[serde(borrow, default, rename = "X-MCP-Request-Id")]
     request_id: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -175,7 +182,7 @@ fn object<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
 
 impl<'a> Meta<'a> {
     fn within(&self) -> Within<'a> {
-        Within { request_id: self.request_id, traceparent: self.traceparent }
+        Within { request_id: self.request_id, traceparent: self.traceparent, client: self.client_info }
     }
 
     fn era(&self) -> Era {

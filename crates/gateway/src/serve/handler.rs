@@ -81,9 +81,11 @@ impl Handler {
         let parts = context.extensions.get::<http::request::Parts>();
         let around = parts.map(|parts| Given::of_headers(&parts.headers)).unwrap_or_default();
         let of_meta = |name: &str| context.meta.get(name).and_then(serde_json::Value::as_str);
+        let client = context.meta.get(names::meta::CLIENT).map(ToString::to_string);
         let within = Given {
             request_id: of_meta(names::meta::REQUEST_ID),
             traceparent: of_meta(names::meta::TRACEPARENT),
+            client: client.as_deref(),
         };
         let token = context.meta.get_progress_token().map(|token| json!(token.0).to_string());
         let rpc_id = serde_json::to_string(&context.id).unwrap_or_default();
@@ -203,7 +205,7 @@ impl ServerHandler for Handler {
         let takes_task = tasks::may_start(surface.registry(), endpoint, &arguments)
             && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
         if let Some(span) = &span {
-            span.runs(&running);
+            span.runs(running.stop());
         }
         let caller = Caller {
             progress: progress.clone(),
@@ -251,7 +253,8 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
-        let client = ConnectedClient::new(context.peer.clone(), Some(&request.capabilities), None);
+        let client = ConnectedClient::new(context.peer.clone(), Some(&request.capabilities), None)
+            .named(&request.client_info.name);
         let client = Client::Live(Arc::new(client));
         match &self.session {
             Some(session) => session.connect(client),

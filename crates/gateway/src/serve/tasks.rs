@@ -76,7 +76,7 @@ async fn ask(
     params: Value,
 ) -> Result<Value, ErrorData> {
     let params = params.as_object().cloned().unwrap_or_default();
-    let answer = gateway.step(session, Call { operation: operation.to_owned(), params }).await;
+    let answer = gateway.step(session, Call { operation: operation.to_owned(), params }, None).await;
     let mut answer: Value = serde_json::from_str(&answer.to_text()).unwrap_or_default();
     match answer.pointer("/error/message").and_then(Value::as_str) {
         None => Ok(answer.get_mut("data").map(Value::take).unwrap_or_default()),

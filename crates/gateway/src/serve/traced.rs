@@ -74,14 +74,7 @@ pub(super) fn answered(gateway: &Gateway, span: Arc<OpenSpan>, answer: &Answer) 
         let asked: Vec<&String> = questions.requests.keys().collect();
         return recorder.park(state, span, json!({"asked": asked}));
     }
-    let output = Some(answer.to_text());
-    span.end(match answer.code() {
-        None => End::ok(output),
-        Some(code) => End::failed(
-            Failed { code: code.as_str().into(), message: String::new(), kind: code.as_str().into() },
-            output,
-        ),
-    });
+    span.end(End::of(answer));
 }
 
 /// The name that the Inspector has for a tool that is not there.

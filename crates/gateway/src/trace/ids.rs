@@ -14,6 +14,8 @@ const REQUEST_ID_BYTES_MAX: usize = 128;
 pub(crate) struct Given<'a> {
     pub(crate) request_id: Option<&'a str>,
     pub(crate) traceparent: Option<&'a str>,
+    /// Who asks, as JSON.
+    pub(crate) client: Option<&'a str>,
 }
 
 impl<'a> Given<'a> {
@@ -23,6 +25,7 @@ impl<'a> Given<'a> {
         Self {
             request_id: self.request_id.or(around.request_id),
             traceparent: self.traceparent.or(around.traceparent),
+            client: self.client.or(around.client),
         }
     }
 
@@ -32,6 +35,7 @@ impl<'a> Given<'a> {
         Self {
             request_id: text(super::names::header::REQUEST_ID),
             traceparent: text(super::names::header::TRACEPARENT),
+            client: None,
         }
     }
 }
@@ -58,9 +62,14 @@ impl Ids {
         };
         Self { trace, span: span_id(), parent, request }
     }
+
+    /// Those of something that happens within.
+    pub(crate) fn within(&self, request: Arc<str>) -> Self {
+        Self { trace: self.trace, span: span_id(), parent: Some(self.span), request }
+    }
 }
 
-pub(crate) fn span_id() -> SpanId {
+fn span_id() -> SpanId {
     SpanId(fastrand::u64(1..).to_be_bytes())
 }
 
@@ -102,7 +111,7 @@ mod tests {
     #[test]
     fn what_is_given_is_taken_and_what_is_not_is_made_up() {
         let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-        let given = Given { request_id: Some("r-1"), traceparent: Some(parent) };
+        let given = Given { request_id: Some("r-1"), traceparent: Some(parent), client: None };
         let ids = Ids::of(given);
         assert_eq!(&*ids.request, "r-1");
         assert_eq!(ids.trace.to_string(), "4bf92f3577b34da6a3ce929d0e0e4736");
@@ -120,7 +129,7 @@ mod tests {
             ["", ".", "..", "0000-0000-0000-0000-0000-0000-0000", "two words", "a\u{7f}", "ä", &long]
         {
             assert_ne!(
-                &*Ids::of(Given { request_id: Some(request_id), traceparent: None }).request,
+                &*Ids::of(Given { request_id: Some(request_id), ..Given::default() }).request,
                 request_id
             );
         }

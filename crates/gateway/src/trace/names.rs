@@ -100,8 +100,9 @@ pub mod header {
     pub const TRACEPARENT: &str = "traceparent";
 }
 
-/// The same in `_meta`.
+/// The same in `_meta`, and who asks.
 pub mod meta {
+    pub const CLIENT: &str = "io.modelcontextprotocol/clientInfo";
     pub const REQUEST_ID: &str = "X-MCP-Request-Id";
     pub const TRACEPARENT: &str = "traceparent";
 }

@@ -10,18 +10,19 @@ use std::{
     time::{Duration, Instant},
 };
 
+use aql::response::Answer;
 use http::{HeaderName, HeaderValue};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::{
     ids::{self, Given, Ids},
     names::{header, meta},
     recorder::Recorder,
-    span::{Kind, Nanos, SpanId, Status},
+    span::{Engine, Kind, Nanos, SpanId, Status},
 };
 use crate::{
     dispatch::Surface,
-    session::{Running, Session, Stop},
+    session::{CancelledBy, Session, Stop},
 };
 
 /// What a request is about.
@@ -32,6 +33,8 @@ pub(crate) enum About {
     Tool(String),
     Resource(String),
     Prompt(String),
+    /// What runs by itself, by its name.
+    Workflow(String),
 }
 
 /// A request as it came in.
@@ -60,6 +63,22 @@ pub(crate) struct Outbound<'a> {
     pub(crate) transport: &'static str,
 }
 
+/// Work that goes on by itself, whatever becomes of the request that began it.
+pub(crate) struct Run<'a> {
+    /// What is run.
+    pub(crate) workflow: String,
+    /// The execution's id, which is that of its session in the Inspector.
+    pub(crate) id: &'a str,
+    /// What it was started with.
+    pub(crate) input: String,
+    /// How it is stopped.
+    pub(crate) stop: Stop,
+    pub(crate) session: &'a Arc<Session>,
+    pub(crate) surface: Arc<Surface>,
+    /// The request that began it.
+    pub(crate) within: Option<&'a OpenSpan>,
+}
+
 /// How a request came out.
 #[derive(Debug, Default)]
 pub(crate) struct End {
@@ -71,8 +90,27 @@ pub(crate) struct End {
     pub(crate) structured: Option<String>,
     /// Attempts to connect again.
     pub(crate) reconnects: u32,
-    /// Whether the connection was lost with it.
-    pub(crate) disconnected: bool,
+    pub(crate) connection: Connection,
+}
+
+/// What has become of the connection of a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Connection {
+    #[default]
+    Open,
+    Lost,
+    /// It was lost before, and could not be had again.
+    Retried,
+}
+
+impl Connection {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "connected",
+            Self::Lost => "disconnected",
+            Self::Retried => "reconnecting",
+        }
+    }
 }
 
 /// What went wrong, without where in our code it did.
@@ -91,6 +129,21 @@ impl End {
 
     pub(crate) fn failed(error: Failed, output: Option<String>) -> Self {
         Self { status: Some(Status::Error), error: Some(error), output, ..Self::default() }
+    }
+
+    pub(crate) fn of(answer: &Answer) -> Self {
+        let output = Some(answer.to_text());
+        match answer.code() {
+            None => Self::ok(output),
+            Some(code) => Self::failed(Failed::of(code.as_str()), output),
+        }
+    }
+}
+
+impl Failed {
+    /// Where the result has the message.
+    pub(crate) fn of(code: &'static str) -> Self {
+        Self { code: code.into(), message: String::new(), kind: code.into() }
     }
 }
 
@@ -121,11 +174,15 @@ pub(super) struct Began {
     pub(super) session_id: Arc<str>,
     pub(super) at: Nanos,
     pub(super) kind: Kind,
+    pub(super) engine: Engine,
+    /// Empty where it is no request.
     pub(super) method: String,
     pub(super) rpc_id: String,
     pub(super) about: About,
     pub(super) input: Option<String>,
     pub(super) progress_token: Option<String>,
+    /// The client as the request introduces it, as JSON.
+    pub(super) client: Option<String>,
     pub(super) peer: Option<Arc<str>>,
     pub(super) transport: &'static str,
     pub(super) session: Arc<Session>,
@@ -178,6 +235,7 @@ fn reported_bytes(span: &super::Span) -> usize {
 pub struct OpenSpan {
     recorder: Arc<Recorder>,
     ids: Ids,
+    engine: Engine,
     session_id: Arc<str>,
     session: Arc<Session>,
     surface: Option<Arc<Surface>>,
@@ -196,85 +254,132 @@ impl OpenSpan {
     /// Begins the span of a request that came in.
     pub(crate) fn inbound(recorder: &Arc<Recorder>, request: Inbound<'_>) -> Self {
         let ids = Ids::of(request.given);
-        let span = Self {
+        let began = Began {
             session_id: Arc::clone(&ids.request),
             ids,
-            session: Arc::clone(request.session),
-            surface: request.surface,
-            at: recorder.now(),
-            since: Instant::now(),
-            waited: AtomicI64::new(0),
-            stop: Arc::default(),
-            sent_as: AtomicU64::new(0),
-            over: AtomicBool::new(false),
-            recorder: Arc::clone(recorder),
-        };
-        span.begin(Began {
-            ids: span.ids.clone(),
             parent_request: None,
-            session_id: Arc::clone(&span.session_id),
-            at: span.at,
+            at: recorder.now(),
             kind: Kind::Server,
+            engine: Engine::Inbound,
             method: request.method.to_owned(),
             rpc_id: request.rpc_id.to_owned(),
             about: request.about,
             input: request.input.map(str::to_owned),
             progress_token: request.progress_token.map(str::to_owned),
+            client: request.given.client.map(str::to_owned),
             peer: None,
-            transport: span.session.transport().kind(),
-            session: Arc::clone(&span.session),
-            surface: span.surface.clone(),
-            stop: Arc::clone(&span.stop),
-        });
-        span
+            transport: request.session.transport().kind(),
+            session: Arc::clone(request.session),
+            surface: request.surface,
+            stop: Arc::default(),
+        };
+        Self::begin(recorder, Instant::now(), began)
+    }
+
+    /// Begins the span of work that goes on by itself, a session of its own.
+    pub(crate) fn run(recorder: &Arc<Recorder>, run: Run<'_>) -> Self {
+        let id: Arc<str> = run.id.into();
+        let ids = match run.within {
+            Some(within) => within.ids.within(Arc::clone(&id)),
+            None => Ids::of(Given { request_id: Some(run.id), ..Given::default() }),
+        };
+        let began = Began {
+            ids,
+            parent_request: run.within.map(|within| Arc::clone(&within.ids.request)),
+            session_id: id,
+            at: recorder.now(),
+            kind: Kind::Internal,
+            engine: Engine::Asyncio,
+            method: String::new(),
+            rpc_id: String::new(),
+            about: About::Workflow(run.workflow),
+            input: Some(run.input),
+            progress_token: None,
+            client: None,
+            peer: None,
+            transport: "",
+            session: Arc::clone(run.session),
+            surface: Some(run.surface),
+            stop: Arc::new(run.stop.into()),
+        };
+        Self::begin(recorder, Instant::now(), began)
+    }
+
+    /// Begins the span of a step of such work, which is a call like any other.
+    pub(crate) fn step(&self, operation: &str, params: &Map<String, Value>) -> Self {
+        let (since, began) = self.within(Kind::Internal);
+        let input = json!({"operation": operation, "params": params}).to_string();
+        Self::begin(&self.recorder, since, Began { input: Some(input), ..began })
     }
 
     /// Begins the span of a request that is made within this one.
     pub(crate) fn outbound(&self, request: Outbound<'_>) -> Self {
-        let ids = Ids {
-            trace: self.ids.trace,
-            span: ids::span_id(),
-            parent: Some(self.ids.span),
-            request: ids::made_up(),
-        };
-        let since = Instant::now();
-        let span = Self {
-            at: self.at + nanos(since.duration_since(self.since)),
-            since,
-            ids,
-            session_id: Arc::clone(&self.session_id),
-            session: Arc::clone(&self.session),
-            surface: self.surface.clone(),
-            waited: AtomicI64::new(0),
-            stop: Arc::default(),
-            sent_as: AtomicU64::new(0),
-            over: AtomicBool::new(false),
-            recorder: Arc::clone(&self.recorder),
-        };
-        span.begin(Began {
-            ids: span.ids.clone(),
-            parent_request: Some(Arc::clone(&self.ids.request)),
-            session_id: Arc::clone(&self.session_id),
-            at: span.at,
-            kind: Kind::Client,
+        let (since, began) = self.within(Kind::Client);
+        let began = Began {
             method: request.method.to_owned(),
-            rpc_id: String::new(),
             about: request.about,
             input: request.input,
-            progress_token: None,
             peer: Some(Arc::clone(request.peer)),
             transport: request.transport,
-            session: Arc::clone(&span.session),
-            surface: span.surface.clone(),
-            stop: Arc::clone(&span.stop),
-        });
-        span
+            ..began
+        };
+        Self::begin(&self.recorder, since, began)
     }
 
-    fn begin(&self, began: Began) {
-        if !self.recorder.offer(Entry::Began(Box::new(began))) {
-            self.over.store(true, Ordering::Relaxed);
-        }
+    /// Begins the span of a question that the client is asked for a server behind us.
+    pub(crate) fn asks(&self, method: &str, params: Option<&Value>) -> Self {
+        let (since, began) = self.within(Kind::Client);
+        let began = Began {
+            method: method.to_owned(),
+            input: params.map(Value::to_string),
+            transport: self.session.transport().kind(),
+            ..began
+        };
+        Self::begin(&self.recorder, since, began)
+    }
+
+    /// What is known of anything that happens within this one, and since when it does.
+    fn within(&self, kind: Kind) -> (Instant, Began) {
+        let since = Instant::now();
+        let began = Began {
+            ids: self.ids.within(ids::made_up()),
+            parent_request: Some(Arc::clone(&self.ids.request)),
+            session_id: Arc::clone(&self.session_id),
+            at: self.at + nanos(since.duration_since(self.since)),
+            kind,
+            engine: self.engine,
+            method: String::new(),
+            rpc_id: String::new(),
+            about: About::Nothing,
+            input: None,
+            progress_token: None,
+            client: None,
+            peer: None,
+            transport: "",
+            session: Arc::clone(&self.session),
+            surface: self.surface.clone(),
+            stop: Arc::default(),
+        };
+        (since, began)
+    }
+
+    fn begin(recorder: &Arc<Recorder>, since: Instant, began: Began) -> Self {
+        let mut span = Self {
+            recorder: Arc::clone(recorder),
+            ids: began.ids.clone(),
+            engine: began.engine,
+            session_id: Arc::clone(&began.session_id),
+            session: Arc::clone(&began.session),
+            surface: began.surface.clone(),
+            at: began.at,
+            since,
+            waited: AtomicI64::new(0),
+            stop: Arc::clone(&began.stop),
+            sent_as: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+        };
+        *span.over.get_mut() = !recorder.offer(Entry::Began(Box::new(began)));
+        span
     }
 
     /// Notes the number that the request is sent with, and gives what it says of itself, as members of `_meta`.
@@ -295,8 +400,13 @@ impl OpenSpan {
     }
 
     /// Says how the call is stopped.
-    pub(crate) fn runs(&self, running: &Running<'_>) {
-        let _ = self.stop.set(running.stop());
+    pub(crate) fn runs(&self, stop: Stop) {
+        let _ = self.stop.set(stop);
+    }
+
+    /// Whether the operator wanted it to be over before it was.
+    pub(crate) fn is_stopped_by_operator(&self) -> bool {
+        self.stop.get().is_some_and(|stop| stop.asked_by() == Some(CancelledBy::Operator))
     }
 
     fn traceparent(&self) -> String {

@@ -21,6 +21,7 @@ use super::{
     rows::Rows,
 };
 use crate::{
+    bearers::Bearers,
     pipeline::Clock,
     session::{CancelledBy, Stop},
     store::traces::Batch,
@@ -48,11 +49,20 @@ pub trait Sink: Send {
 }
 
 /// What the recorder is told of.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Settings {
     /// Who we are in what is recorded.
     pub server_id: String,
     pub levels: Levels,
+    /// Callers' own tokens, where they are passed on to others, who may repeat them.
+    pub(crate) bearers: Option<Arc<Bearers>>,
+}
+
+impl Settings {
+    #[must_use]
+    pub fn new(server_id: impl Into<String>, levels: Levels) -> Self {
+        Self { server_id: server_id.into(), levels, bearers: None }
+    }
 }
 
 /// Counts of what became of what was recorded.

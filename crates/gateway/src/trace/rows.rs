@@ -1,12 +1,13 @@
 //! From what was told on the way to what is kept: spans with their attributes, and events for who watches.
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet},
     sync::{Arc, OnceLock},
 };
 
 use aql::autonomy::code;
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 
 use super::{
     Attributes, Event, Happening, Kind, Nanos, Span, SpanId, Status,
@@ -21,6 +22,12 @@ use crate::{dispatch::Surface, session::Stop, store::traces::Batch};
 
 /// Who watches is told of progress no more often than this.
 const PROGRESS_INTERVAL: Nanos = 500_000_000;
+/// The method by which a server asks a client's model.
+const SAMPLING: &str = "sampling/createMessage";
+/// The method by which a server asks the person before a client.
+const ELICITATION: &str = "elicitation/create";
+/// The longest name of a client that is kept.
+const CLIENT_BYTES_MAX: usize = 256;
 /// Happenings within one span that are kept.
 const HAPPENINGS_MAX: usize = 256;
 
@@ -47,6 +54,7 @@ struct Open {
     span: Span,
     level: Level,
     surface: Option<Arc<Surface>>,
+    begins_session: bool,
     is_fresh: bool,
     /// When progress was told last, and what was not told since.
     progress_told: Nanos,
@@ -111,10 +119,12 @@ impl Rows {
         Batch { spans, events: std::mem::take(&mut self.events) }
     }
 
-    fn begin(&mut self, began: Began) {
+    fn begin(&mut self, mut began: Began) {
+        self.cover([&mut began.input]);
         let parent = began.ids.parent.and_then(|parent| self.open.get(&parent));
-        // What belongs to a call that is not recorded is not recorded either.
-        if began.kind == Kind::Client && parent.is_none() {
+        // What belongs to something that is not recorded is not recorded either.
+        let begins_session = began.kind == Kind::Server || matches!(began.about, About::Workflow(_));
+        if !begins_session && parent.is_none() {
             return;
         }
         let (operations, input) = self.understood(&began, parent);
@@ -133,11 +143,19 @@ impl Rows {
             return;
         }
         let mut attributes = self.attributes(&began, operation.as_deref());
+        if began.method == SAMPLING
+            && let Some(preferences) =
+                began.input.as_deref().and_then(|params| part(params, "modelPreferences"))
+        {
+            preview::keep(&mut attributes, names::MODEL_PREFERENCES, redact::result(&preferences));
+        }
         if let (Some(input), Level::Preview) = (input, level) {
             let name = if began.method == "prompts/get" { names::PROMPT_PARAMETERS } else { names::INPUT };
             preview::keep(&mut attributes, name, input);
         }
         let name = match (&began.about, &operation) {
+            (About::Workflow(about), _) => format!("workflow {}", code::mask(about)),
+            (_, Some(operation)) if began.method.is_empty() => operation.clone(),
             (_, Some(operation)) => format!("{} {operation}", began.method),
             (About::Tool(about) | About::Prompt(about), None) => {
                 format!("{} {}", began.method, code::mask(about))
@@ -149,7 +167,7 @@ impl Rows {
             id: began.ids.span,
             parent: began.ids.parent,
             session: began.session_id.to_string(),
-            engine: super::Engine::Inbound,
+            engine: began.engine,
             name,
             kind: began.kind,
             status: Status::Running,
@@ -160,7 +178,7 @@ impl Rows {
             events: Vec::new(),
             links: Vec::new(),
         };
-        if began.kind == Kind::Server {
+        if begins_session {
             let data = json!({"engine": span.engine, "title": span.name});
             self.tell(event::SESSION_STARTED, began.at, &span, data);
             self.began.push((span.id, (began.session_id, began.stop)));
@@ -168,7 +186,8 @@ impl Rows {
         self.tell(event::REQUEST_STARTED, began.at, &span, told_of(&span));
         self.fresh.push(span.id);
         let (surface, id) = (began.surface, span.id);
-        let open = Open { span, level, surface, is_fresh: true, progress_told: 0, progress: None };
+        let open =
+            Open { span, level, surface, begins_session, is_fresh: true, progress_told: 0, progress: None };
         self.open.insert(id, open);
     }
 
@@ -190,8 +209,23 @@ impl Rows {
                 });
                 (Vec::new(), Some(redact::sent(&arguments_of(input), known)))
             }
+            (About::Nothing, Some(input), Kind::Internal) => match &began.surface {
+                Some(surface) => {
+                    let (operations, input) = redact::arguments(input, "", surface.registry());
+                    (operations, Some(input))
+                }
+                None => (Vec::new(), Some(redact::params(input))),
+            },
             (About::Prompt(_), Some(input), _) => (Vec::new(), Some(redact::params(&arguments_of(input)))),
             (_, input, _) => (Vec::new(), input.as_deref().map(redact::params)),
+        }
+    }
+
+    /// Takes callers' own tokens out.
+    fn cover<const N: usize>(&self, texts: [&mut Option<String>; N]) {
+        let Some(bearers) = &self.settings.bearers else { return };
+        for text in texts {
+            *text = text.take().map(|text| bearers.cover(text));
         }
     }
 
@@ -211,15 +245,22 @@ impl Rows {
         let mut set = |name: &str, value: Value| attributes.insert(name.to_owned(), value);
         set(names::REQUEST_ID, (*began.ids.request).into());
         set(names::AGENT, self.settings.server_id.as_str().into());
-        set(names::JSONRPC_VERSION, "2.0".into());
-        set(names::METHOD, began.method.as_str().into());
+        if !began.method.is_empty() {
+            set(names::JSONRPC_VERSION, "2.0".into());
+            set(names::METHOD, began.method.as_str().into());
+            set(names::TRANSPORT, began.transport.into());
+            set(names::DIRECTION, direction(began.kind).into());
+        }
         if let Ok(id) = serde_json::from_str(&code::mask(&began.rpc_id)) {
             set(names::RPC_ID, id);
         }
-        set(names::TRANSPORT, began.transport.into());
-        set(names::DIRECTION, direction(began.kind).into());
         set(names::CONNECTION, began.session.id().into());
         set(names::PRINCIPAL, began.session.principal().into());
+        let named = began.client.as_deref().and_then(|client| part(client, "name"));
+        let named = named.and_then(|name| serde_json::from_str::<String>(&name).ok());
+        if let Some(client) = named.as_deref().or(began.session.client_name()) {
+            set(names::CLIENT, preview::beginning(code::mask(client), CLIENT_BYTES_MAX).into());
+        }
         if let Some(parent) = &began.parent_request {
             set(names::PARENT_REQUEST_ID, (**parent).into());
         }
@@ -237,18 +278,23 @@ impl Rows {
             About::Tool(tool) => set(names::TOOL, code::mask(tool).into()),
             About::Resource(uri) => set(names::RESOURCE, redact::uri(uri).into()),
             About::Prompt(name) => set(names::PROMPT, code::mask(name).into()),
+            About::Workflow(name) => set(names::WORKFLOW, code::mask(name).into()),
         };
         attributes
     }
 
     fn end(&mut self, ended: Ended) {
-        let Some(Open { mut span, level, progress, .. }) = self.open.remove(&ended.span) else { return };
+        let Some(Open { mut span, level, progress, begins_session, .. }) = self.open.remove(&ended.span)
+        else {
+            return;
+        };
         let Ended { at, waited, sent_as, mut end, .. } = ended;
         if let Some((told_at, told)) = progress {
             self.tell(event::PROGRESS, told_at, &span, told);
         }
         span.ended = Some(at.max(span.started));
         span.waited = waited;
+        self.cover([&mut end.output, &mut end.structured]);
         understand(&span, &mut end);
         span.status = end.status.unwrap_or(Status::Ok);
         let took = span.ended.unwrap_or(at) - span.started;
@@ -260,17 +306,32 @@ impl Rows {
         if sent_as > 0 {
             set(attributes, names::RPC_ID, sent_as.into());
         }
-        let state = if end.disconnected { "disconnected" } else { "connected" };
-        set(attributes, names::TRANSPORT_STATUS, state.into());
+        if attributes.contains_key(names::TRANSPORT) {
+            set(attributes, names::TRANSPORT_STATUS, end.connection.as_str().into());
+        }
         if end.reconnects > 0 {
             set(attributes, names::RECONNECTS, end.reconnects.into());
         }
         if let Some(Failed { code, message, kind }) = &end.error {
             set(attributes, names::ERROR_CODE, (&**code).into());
-            set(attributes, names::ERROR_MESSAGE, redact::result(message).into());
+            let mut message = Some(redact::result(message));
+            self.cover([&mut message]);
+            set(attributes, names::ERROR_MESSAGE, message.into());
             set(attributes, names::ERROR_TYPE, (&**kind).into());
         }
-        if span.attributes.get(names::METHOD).is_some_and(|method| method == "resources/read") {
+        let method = span.attributes.get(names::METHOD).and_then(Value::as_str).unwrap_or_default();
+        if method == ELICITATION {
+            // What people say is between them and who asked.
+            end.output = end.output.as_deref().and_then(|output| part(output, "action"));
+        }
+        if method == SAMPLING
+            && let Some(reason) = end.output.as_deref().and_then(|output| part(output, "stopReason"))
+        {
+            let reason = serde_json::from_str(&redact::result(&reason)).unwrap_or_default();
+            set(&mut span.attributes, names::STOP_REASON, reason);
+        }
+        let method = span.attributes.get(names::METHOD).and_then(Value::as_str).unwrap_or_default();
+        if method == "resources/read" {
             // Of resources nothing is kept but what they are.
             if let Some((kind, bytes)) = end.output.as_deref().and_then(redact::resource) {
                 if let Some(kind) = kind {
@@ -298,7 +359,7 @@ impl Rows {
             data.insert("duration_us".to_owned(), (took / 1000).into());
         }
         self.tell(event::REQUEST_FINISHED, at, &span, data);
-        if span.kind == Kind::Server {
+        if begins_session {
             self.tell(event::SESSION_FINISHED, at, &span, json!({"status": span.status}));
             self.ended.push(span.id);
         }
@@ -357,13 +418,13 @@ impl Rows {
 
 /// The arguments among a request's parameters.
 fn arguments_of(params: &str) -> String {
-    #[derive(serde::Deserialize)]
-    struct Params<'a> {
-        #[serde(borrow, default)]
-        arguments: Option<&'a serde_json::value::RawValue>,
-    }
-    let read = serde_json::from_str::<Params<'_>>(params).ok().and_then(|params| params.arguments);
-    read.map_or_else(|| "{}".to_owned(), |arguments| arguments.get().to_owned())
+    part(params, "arguments").unwrap_or_else(|| "{}".to_owned())
+}
+
+/// One member of an object, as JSON.
+fn part(object: &str, name: &str) -> Option<String> {
+    let object: HashMap<Cow<'_, str>, &RawValue> = serde_json::from_str(object).ok()?;
+    object.get(name).map(|part| part.get().to_owned())
 }
 
 /// Looks into a result for what it says of itself.
@@ -371,9 +432,9 @@ fn understand(span: &Span, end: &mut End) {
     #[derive(serde::Deserialize)]
     struct Told<'a> {
         #[serde(borrow, default)]
-        error: Option<&'a serde_json::value::RawValue>,
+        error: Option<&'a RawValue>,
         #[serde(borrow, default, rename = "structuredContent")]
-        structured: Option<&'a serde_json::value::RawValue>,
+        structured: Option<&'a RawValue>,
         #[serde(default, rename = "isError")]
         is_error: bool,
     }

@@ -64,7 +64,7 @@ impl Recorded {
         operations.add(definition, echo);
         let surface = operations.publish(Registry::builder("test")).unwrap();
         let kept = Kept::default();
-        let settings = Settings { server_id: "alpha".to_owned(), levels };
+        let settings = Settings::new("alpha", levels);
         let recorder = Recorder::start(settings, vec![Box::new(kept.clone())], jiff::Timestamp::now).unwrap();
         let gateway = Gateway::new(surface, jiff::Timestamp::now).with_recorder(Some(recorder));
         let session = Arc::new(Session::new(Transport::Stdio, LOCAL));

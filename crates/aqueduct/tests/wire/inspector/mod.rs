@@ -6,6 +6,7 @@ mod command;
 mod live;
 mod page;
 pub(crate) mod recorded;
+mod within;
 
 use std::{path::Path, sync::LazyLock};
 

@@ -12,7 +12,7 @@ mod guard;
 mod hostile;
 mod limits;
 mod lists;
-mod questions;
+pub(crate) mod questions;
 mod remote;
 mod secrets;
 mod servers;

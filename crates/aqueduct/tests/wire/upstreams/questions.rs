@@ -8,18 +8,18 @@ use crate::harness::{Client, Era, StdioLink, Wire, stateless_meta};
 const ERAS: [&str; 2] = ["initialize", "discover"];
 
 /// What a client that has everything says to each question.
-fn reply(method: &str) -> Value {
+pub(crate) fn reply(method: &str) -> Value {
     match method {
         "elicitation/create" => json!({"action": "accept", "content": {"name": "Ada"}}),
         "sampling/createMessage" => {
-            json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "something"}})
+            json!({"role": "assistant", "model": "m", "stopReason": "endTurn", "content": {"type": "text", "text": "something"}})
         }
         "roots/list" => json!({"roots": [{"uri": "file:///here", "name": "here"}]}),
         other => panic!("asked for {other}"),
     }
 }
 
-fn everything() -> Value {
+pub(crate) fn everything() -> Value {
     json!({"elicitation": {}, "sampling": {}, "roots": {}})
 }
 
@@ -30,7 +30,7 @@ fn meta(capabilities: &Value) -> Value {
 }
 
 /// A client of the older revisions with these capabilities.
-fn initialized(place: &Place, capabilities: &Value) -> StdioLink {
+pub(crate) fn initialized(place: &Place, capabilities: &Value) -> StdioLink {
     let mut link = place.setup().stdio_link();
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities,
                         "clientInfo": {"name": "test", "version": "1"}});
@@ -42,7 +42,7 @@ fn initialized(place: &Place, capabilities: &Value) -> StdioLink {
     link
 }
 
-fn ask(operation: &str, method: &str) -> Value {
+pub(crate) fn ask(operation: &str, method: &str) -> Value {
     json!({"name": "mcp_aql", "arguments": {"operation": operation, "params": {"method": method}}})
 }
 

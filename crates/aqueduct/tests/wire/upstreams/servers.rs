@@ -16,6 +16,7 @@ use super::{
     operations, refused, wait_until,
 };
 use crate::harness::{Client, Setup, StdioLink, command, wait_for};
+use crate::inspector::recorded::finished;
 
 /// How the installed servers are started, or why a test is skipped.
 fn installed() -> Option<Map<String, Value>> {
@@ -111,6 +112,31 @@ impl Servers {
         command.envs(env.iter().map(|(key, value)| (key, value.as_str().unwrap())));
         Client::over_stdio(StdioLink::start(command), INITIALIZE)
     }
+}
+
+/// REQ-IATTR-09 REQ-ISEC-02
+#[test]
+fn what_a_real_servers_resources_and_prompts_are_called_is_recorded() {
+    let Some(servers) = Servers::new(&["everything"]) else { return };
+    let mut client = servers.client();
+    let listed = client.request("resources/list", json!({}))["result"]["resources"].clone();
+    let resource = listed.as_array().and_then(|all| all.first()).unwrap_or_else(|| panic!("{listed}"));
+    let read = client.request("resources/read", json!({"uri": resource["uri"]}));
+    assert!(read["result"]["contents"].is_array(), "{read}");
+    let listed = client.request("prompts/list", json!({}))["result"]["prompts"].clone();
+    let plain = |prompt: &&Value| prompt["arguments"].as_array().is_none_or(Vec::is_empty);
+    let prompt = &listed.as_array().and_then(|all| all.iter().find(plain)).unwrap()["name"];
+    let got = client.request("prompts/get", json!({"name": prompt}));
+    assert!(got["result"]["messages"].is_array(), "{got}");
+    // Ours, as the client named it, and the server's own, as it is known there.
+    let spans = finished(servers.place.path(), "resources/read", 2);
+    let of = |kind: &str| spans.iter().find(|span| span["kind"] == kind).unwrap()["attributes"].clone();
+    assert_eq!(of("server")["mcp.resource.uri"], resource["uri"]);
+    assert!(of("client")["mcp.resource.uri"].is_string());
+    assert!(of("client")["mcp.resource.mime_type"].is_string());
+    let name = format!("prompts/get {}", prompt.as_str().unwrap());
+    let inbound = finished(servers.place.path(), &name, 1).remove(0);
+    assert_eq!(inbound["attributes"]["mcp.prompt.template_id"], *prompt);
 }
 
 /// The parameters of an operation, with those in `input` that belong there.

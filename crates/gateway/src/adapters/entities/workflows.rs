@@ -20,7 +20,7 @@ use crate::{
         executions::{answer_started, lifecycle, time_to_wait, wait_seconds},
     },
     dispatch::{Outcome as Answered, Work},
-    executions::{Executions, Job},
+    executions::{Executions, Job, Runner, Running},
     gate::Permitted,
     store::entities::{Entity, EntityStore},
 };
@@ -87,7 +87,20 @@ pub(super) fn add(operations: &mut Operations, store: &EntityStore, executions: 
             start(&store, &executions, params, &permitted, &context).await.map(Answered::from)
         })
     });
-    executions.add_runner(EXECUTE_WORKFLOW, |job: Job| -> crate::executions::Running { Box::pin(run(job)) });
+    executions.add_runner(EXECUTE_WORKFLOW, Steps);
+}
+
+/// Runs a workflow's steps.
+struct Steps;
+
+impl Runner for Steps {
+    fn run(&self, job: Job) -> Running {
+        Box::pin(run(job))
+    }
+
+    fn title(&self, params: &Value) -> Option<String> {
+        params.get("entity_name")?.as_str().map(str::to_owned)
+    }
 }
 
 /// What keeps an entity from being a workflow that can run.
@@ -238,7 +251,7 @@ impl Kept<'_> {
 /// Makes one call, as the session that started the workflow.
 async fn make(job: &Job, call: &Call) -> Result<Value, Error> {
     let call = request::Call { operation: call.operation.clone(), params: call.params.clone() };
-    let answer = job.gateway.step(&job.session, call).await;
+    let answer = job.gateway.step(&job.session, call, job.span.as_deref()).await;
     let mut answer: Map<String, Value> = serde_json::from_str(&answer.to_text())
         .map_err(|_| Error::internal("a step's answer could not be read"))?;
     match answer.remove("error") {

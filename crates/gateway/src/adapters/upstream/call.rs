@@ -169,7 +169,7 @@ impl Prepared {
                 return Ok(raw);
             }
             let Ok(asks) = serde_json::from_str::<Asks>(raw.get()) else { return Ok(raw) };
-            let responses = asks.answered_by(&caller.client).await.map_err(|why| self.failed(&why))?;
+            let responses = asks.answered_by(&caller).await.map_err(|why| self.failed(&why))?;
             answers = Some((asks.request_state.unwrap_or_default(), responses));
         }
         Err(self.failed("it asks without end"))

@@ -22,6 +22,7 @@ use super::{
     wire::{Params, SELF_CONTAINED},
 };
 use crate::{
+    bearers::Bearers,
     config::{Bearer, Secret},
     outgoing,
     trace::OpenSpan,
@@ -56,11 +57,29 @@ pub(super) struct HttpLink {
     url: String,
     headers: HeaderMap,
     bearer: Option<Bearer>,
+    behalf: Option<Behalf>,
     /// The token that was last asked for, and when.
     token: tokio::sync::Mutex<Option<(HeaderValue, Instant)>>,
     session: Mutex<Session>,
     /// Hears when to come back.
     pressure: Arc<Pressure>,
+}
+
+/// The caller that a connection is for, with the token that they show us.
+#[derive(Clone)]
+pub(super) struct Behalf {
+    bearers: Arc<Bearers>,
+    principal: String,
+}
+
+impl Behalf {
+    pub(super) fn new(bearers: &Arc<Bearers>, principal: &str) -> Self {
+        Self { bearers: Arc::clone(bearers), principal: principal.to_owned() }
+    }
+
+    fn token(&self) -> Option<HeaderValue> {
+        self.bearers.of(&self.principal)
+    }
 }
 
 #[derive(Default)]
@@ -96,6 +115,7 @@ impl HttpLink {
             url: url.to_owned(),
             headers,
             bearer: bearer.cloned(),
+            behalf: None,
             token: tokio::sync::Mutex::default(),
             session: Mutex::default(),
             pressure: Arc::default(),
@@ -106,6 +126,12 @@ impl HttpLink {
     #[must_use]
     pub(super) fn under(self, pressure: Arc<Pressure>) -> Self {
         Self { pressure, ..self }
+    }
+
+    /// The same with a caller's own token, as long as there is one.
+    #[must_use]
+    pub(super) fn on_behalf_of(self, behalf: Option<Behalf>) -> Self {
+        Self { behalf, ..self }
     }
 
     fn session(&self) -> MutexGuard<'_, Session> {
@@ -152,8 +178,12 @@ impl HttpLink {
                 None => {}
             }
         }
-        if let Some(bearer) = &self.bearer {
-            headers.insert(header::AUTHORIZATION, self.authorization(bearer).await?);
+        match (self.behalf.as_ref().and_then(Behalf::token), &self.bearer) {
+            (Some(token), _) => drop(headers.insert(header::AUTHORIZATION, token)),
+            (None, Some(bearer)) => {
+                headers.insert(header::AUTHORIZATION, self.authorization(bearer).await?);
+            }
+            (None, None) => {}
         }
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
@@ -402,7 +432,7 @@ fn unreachable(error: reqwest::Error) -> Failure {
 fn refused(status: StatusCode, body: &[u8]) -> String {
     let what = match status {
         StatusCode::UNAUTHORIZED => {
-            "it wants a credential (HTTP 401); set 'bearer_env', 'bearer_command' or 'headers'".to_owned()
+            "it wants a credential (HTTP 401); set 'bearer_env', 'bearer_command' or 'headers', or 'forward_auth' if it takes your callers' tokens".to_owned()
         }
         StatusCode::FORBIDDEN => "its credential does not allow this (HTTP 403)".to_owned(),
         StatusCode::NOT_FOUND => {

@@ -58,7 +58,7 @@ pub use self::{
     visit::{Visit, accept, pinned, visit},
 };
 use super::Operations;
-use crate::{config, dispatch::Surface, pipeline::Gateway, store::QuotaStore};
+use crate::{bearers::Bearers, config, dispatch::Surface, pipeline::Gateway, store::QuotaStore};
 
 /// All upstreams, and what is needed to publish their operations.
 pub struct Upstreams {
@@ -75,6 +75,8 @@ pub struct Upstreams {
     asked: AtomicU64,
     building: OnceLock<std::sync::mpsc::Sender<keep::Build>>,
     stopping: CancellationToken,
+    /// Callers' own tokens, where a server is to get them.
+    bearers: Option<Arc<Bearers>>,
     /// When the catalogues were written that are in force.
     in_force: Mutex<HashMap<String, Option<SystemTime>>>,
 }
@@ -89,9 +91,12 @@ impl Upstreams {
     pub fn new(configured: &[config::Upstream], data: &Path, own: Operations, builder: Builder) -> Arc<Self> {
         let catalogues = Catalogues::new(data);
         let (notices, heard) = mpsc::unbounded_channel();
+        let forwards = configured.iter().any(|settings| settings.forward_auth);
+        let bearers = forwards.then(Arc::<Bearers>::default);
         let open = |settings: &config::Upstream| {
             let era = catalogues.load(settings).map(|kept| kept.era);
-            Upstream::new(settings.clone(), era, notices.clone())
+            let bearers = bearers.clone().filter(|_| settings.forward_auth);
+            Upstream::new(settings.clone(), era, notices.clone(), bearers)
         };
         let all = configured.iter().map(open).collect();
         Arc::new(Self {
@@ -105,6 +110,7 @@ impl Upstreams {
             asked: AtomicU64::new(0),
             building: OnceLock::new(),
             stopping: CancellationToken::new(),
+            bearers,
             in_force: Mutex::default(),
         })
     }
@@ -142,6 +148,11 @@ impl Upstreams {
     /// Keeps in that store which servers ask to be left alone, and takes over what it holds.
     pub(crate) fn remember(&self, store: &QuotaStore, held: &[(String, Timestamp)]) {
         self.all.iter().for_each(|upstream| upstream.pressure.remember(store, held));
+    }
+
+    /// Where callers' own tokens are kept, if any server is to get them.
+    pub(crate) fn bearers(&self) -> Option<&Arc<Bearers>> {
+        self.bearers.as_ref()
     }
 
     #[must_use]

@@ -22,7 +22,11 @@ use super::{
     peer::{Caller, NotOne, Peer},
     wire::{self, METHOD_NOT_FOUND, Raw},
 };
-use crate::{client::Client, session::Session};
+use crate::{
+    client::Client,
+    session::Session,
+    trace::open::{End, Failed},
+};
 
 /// How long a person may take to answer.
 pub(super) const ANSWER_WITHIN: Duration = Duration::from_mins(10);
@@ -193,11 +197,13 @@ impl Asks {
     }
 
     /// Has a client answer that does so while its call runs.
-    pub(super) async fn answered_by(&self, client: &Client) -> Result<Map<String, Value>, String> {
+    pub(super) async fn answered_by(&self, caller: &Caller) -> Result<Map<String, Value>, String> {
         let mut answers = Map::new();
         for (key, asked) in &self.input_requests {
             let method = asked.get("method").and_then(Value::as_str).unwrap_or_default();
-            let answer = ask(client, method, asked.get("params").cloned()).await?;
+            let params = asked.get("params").cloned();
+            let asking = ask(&caller.client, method, params.clone());
+            let answer = recorded(caller, method, params.as_ref(), asking).await?;
             answers.insert(key.clone(), answer);
         }
         Ok(answers)
@@ -209,6 +215,25 @@ fn request(method: &str, params: Option<Value>) -> Value {
         Some(params) => json!({"method": method, "params": params}),
         None => json!({"method": method}),
     }
+}
+
+/// Records a question to a client, and that its call waits for the answer.
+async fn recorded(
+    caller: &Caller,
+    method: &str,
+    params: Option<&Value>,
+    asking: impl Future<Output = Result<Value, String>>,
+) -> Result<Value, String> {
+    let Some(within) = &caller.span else { return asking.await };
+    let span = within.asks(method, params);
+    let waiting = within.waits(json!({"asked": method}));
+    let answer = asking.await;
+    drop(waiting);
+    span.end(match &answer {
+        Ok(answer) => End::ok(Some(answer.to_string())),
+        Err(why) => End::failed(Failed { message: why.clone(), ..Failed::of("NOT_ANSWERED") }, None),
+    });
+    answer
 }
 
 async fn ask(client: &Client, method: &str, params: Option<Value>) -> Result<Value, String> {
@@ -256,17 +281,17 @@ async fn ask_caller(
     }
     // While a person thinks, the upstream's time stands still.
     peer.allow(caller.session.id(), Some(ANSWER_WITHIN));
-    let answer = match &caller.questions {
-        None => ask(&caller.client, method, params).await,
-        Some(questions) => {
-            let (answer, answered) = oneshot::channel();
-            let question = Question { method: method.to_owned(), params, answer };
-            match questions.sender.try_send(question) {
-                Ok(()) => answered.await.unwrap_or_else(|_| Err("the client did not answer".to_owned())),
-                Err(_) => Err("the client has gone or has too many questions already".to_owned()),
-            }
+    let asked = params.clone();
+    let asking = async {
+        let Some(questions) = &caller.questions else { return ask(&caller.client, method, params).await };
+        let (answer, answered) = oneshot::channel();
+        let question = Question { method: method.to_owned(), params, answer };
+        match questions.sender.try_send(question) {
+            Ok(()) => answered.await.unwrap_or_else(|_| Err("the client did not answer".to_owned())),
+            Err(_) => Err("the client has gone or has too many questions already".to_owned()),
         }
     };
+    let answer = recorded(caller, method, asked.as_ref(), asking).await;
     peer.allow(caller.session.id(), None);
     answer
 }

@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Instant,
 };
 
@@ -12,6 +15,7 @@ use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
 
 use super::{
     error::{self, Place},
+    http::Behalf,
     offers,
     open::Era,
     peer::{Caller, Failure, Inbox, Peer},
@@ -23,9 +27,10 @@ use super::{
     wire::{self, METHOD_NOT_FOUND, Params, Raw},
 };
 use crate::{
+    bearers::Bearers,
     config::{self, Definitions},
     session::Session,
-    trace::open::{About, End, Failed, Outbound},
+    trace::open::{About, Connection, End, Failed, Outbound},
 };
 
 /// How often a request was made, and what came of it last, as far as that is recorded.
@@ -46,7 +51,14 @@ impl Tries {
         self.failures += u32::from(self.lost);
     }
 
-    fn end(&self, asked: &Result<Raw, Error>, veil: &Veil) -> End {
+    fn not_opened(&mut self, trouble: &Trouble) {
+        self.lost = true;
+        // While it pauses, nothing is tried.
+        self.failures += u32::from(trouble.pause.is_none());
+    }
+
+    /// What is recorded of it, with how often it was tried in vain since the server was last reached.
+    fn end(&self, asked: &Result<Raw, Error>, veil: &Veil, in_vain: &AtomicU32) -> End {
         let end = match asked {
             Ok(raw) => End::ok(Some(veil.cover(raw.get().to_owned()))),
             Err(error) => {
@@ -56,7 +68,16 @@ impl Tries {
                 End::failed(Failed { code: code.into(), message, kind: kind.into() }, None)
             }
         };
-        End { reconnects: self.failures, disconnected: self.lost, ..end }
+        let before = match self.lost {
+            true => in_vain.fetch_add(self.failures, Ordering::Relaxed),
+            false => in_vain.swap(0, Ordering::Relaxed),
+        };
+        let connection = match (self.lost, before) {
+            (false, _) => Connection::Open,
+            (true, 0) => Connection::Lost,
+            (true, _) => Connection::Retried,
+        };
+        End { reconnects: before + self.failures, connection, ..end }
     }
 }
 
@@ -75,7 +96,11 @@ pub(super) struct Upstream {
     shared: Arc<Slot>,
     /// The connections of sessions that have one each.
     sessions: Mutex<HashMap<String, Arc<Slot>>>,
+    /// Callers' own tokens, where it is to get them.
+    bearers: Option<Arc<Bearers>>,
     permits: Semaphore,
+    /// How often it was tried in vain since it was last reached, for the record.
+    in_vain: AtomicU32,
     inbox: Arc<Ears>,
     /// Calls whose clients have to call again.
     pub(super) parked: ParkedCalls,
@@ -95,6 +120,7 @@ impl Upstream {
         settings: config::Upstream,
         last_era: Option<Era>,
         notices: mpsc::UnboundedSender<Notice>,
+        bearers: Option<Arc<Bearers>>,
     ) -> Arc<Self> {
         let settings = Arc::new(settings);
         let veil = Veil::of(&settings.link);
@@ -106,7 +132,9 @@ impl Upstream {
             shared: Arc::new(Slot::new(Arc::clone(&settings), ears, last_era, Arc::clone(&pressure))),
             pressure,
             sessions: Mutex::default(),
+            bearers,
             permits: Semaphore::new(settings.max_concurrent_calls),
+            in_vain: AtomicU32::new(0),
             settings,
             inbox,
             parked: ParkedCalls::default(),
@@ -132,7 +160,11 @@ impl Upstream {
             return Arc::clone(slot);
         }
         let ears: Arc<dyn Inbox> = Arc::<Ears>::clone(&self.inbox);
-        let slot = Arc::new(Slot::new(Arc::clone(&self.settings), ears, None, Arc::clone(&self.pressure)));
+        let mut slot = Slot::new(Arc::clone(&self.settings), ears, None, Arc::clone(&self.pressure));
+        if let Some(bearers) = &self.bearers {
+            slot = slot.on_behalf_of(Behalf::new(bearers, session.principal()));
+        }
+        let slot = Arc::new(slot);
         sessions.insert(session.id().to_owned(), Arc::clone(&slot));
         // It ends with its session.
         let (upstream, session) = (Arc::downgrade(self), Arc::clone(session));
@@ -169,7 +201,7 @@ impl Upstream {
         let mut tries = Tries::default();
         let asked = self.ask(method, params, about, caller, accepted, &mut tries).await;
         if let Some(span) = span {
-            span.end(tries.end(&asked, &self.veil));
+            span.end(tries.end(&asked, &self.veil, &self.in_vain));
         }
         asked
     }
@@ -205,13 +237,15 @@ impl Upstream {
         let slot = self.slot(&caller.session);
         let mut again = false;
         loop {
-            let peer =
-                slot.peer().await.map_err(|trouble| self.covered(error::of_opening(place, &trouble)))?;
+            let peer = slot.peer().await.map_err(|trouble| {
+                tries.not_opened(&trouble);
+                self.covered(error::of_opening(place, &trouble))
+            })?;
             if let Some(accepted) = accepted
-                && !accepted
-                    .agrees(&peer, about, self.settings.start_timeout)
-                    .await
-                    .map_err(|failure| self.covered(error::of_call(place, &failure)))?
+                && !accepted.agrees(&peer, about, self.settings.start_timeout).await.map_err(|failure| {
+                    tries.failed(Some(&failure));
+                    self.covered(error::of_call(place, &failure))
+                })?
             {
                 self.ask_for_a_look();
                 return Err(match self.settings.definitions {

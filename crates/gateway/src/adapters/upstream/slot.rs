@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     environment::Inherits,
-    http::HttpLink,
+    http::{Behalf, HttpLink},
     open::{self, Era},
     peer::{Failure, Inbox, Link, Peer},
     pressure::Pressure,
@@ -41,6 +41,8 @@ pub(super) struct Slot {
     settings: Arc<config::Upstream>,
     pressure: Arc<Pressure>,
     inbox: Arc<dyn Inbox>,
+    /// Whose token it is opened with, where it is somebody's own.
+    behalf: Option<Behalf>,
     live: ArcSwapOption<Peer>,
     attempts: Arc<tokio::sync::Mutex<Attempts>>,
     last_era: Mutex<Option<Era>>,
@@ -88,6 +90,7 @@ impl Slot {
             settings,
             pressure,
             inbox,
+            behalf: None,
             live: ArcSwapOption::empty(),
             attempts: Arc::default(),
             last_era: Mutex::new(last_era),
@@ -95,6 +98,12 @@ impl Slot {
             used_ms: AtomicU64::new(0),
             given_up: CancellationToken::new(),
         }
+    }
+
+    /// The same for one caller alone.
+    #[must_use]
+    pub(super) fn on_behalf_of(self, behalf: Behalf) -> Self {
+        Self { behalf: Some(behalf), ..self }
     }
 
     fn touch(&self) {
@@ -172,7 +181,7 @@ impl Slot {
             config::Link::Http { url, headers, bearer } => {
                 let link =
                     HttpLink::new(url, headers, bearer.as_ref()).map_err(|failure| explain(&failure))?;
-                let link = Arc::new(link.under(Arc::clone(&self.pressure)));
+                let link = Arc::new(link.under(Arc::clone(&self.pressure)).on_behalf_of(self.behalf.clone()));
                 let peer = Arc::new(Peer::new(Link::Http(Arc::clone(&link)), Arc::clone(&self.inbox)));
                 tokio::select! {
                     opened = self.greet(&peer, last) => opened?,

@@ -57,6 +57,10 @@ pub(in crate::config) struct Upstream {
     /// How many calls it gets at once; the others wait.
     #[schemars(transform = bounds::CONCURRENT_CALLS.into_schema())]
     pub(in crate::config) max_concurrent_calls: Option<Number>,
+    /// Whether the server at `url` gets the bearer token that a caller shows us, instead of one of ours. The token is
+    /// checked here first, so `[auth]` has to know it; every session gets a connection of its own.
+    #[schemars(extend("default" = false))]
+    pub(in crate::config) forward_auth: Option<Placed<bool>>,
     /// Whether every session gets a process or connection of its own, for servers that keep state.
     #[schemars(extend("default" = false))]
     pub(in crate::config) per_session: Option<bool>,

@@ -61,6 +61,30 @@ fn every_key_of_a_full_upstream_takes_effect() {
     assert_eq!(url, "https://docs.example.com/mcp?key=url_secret");
     assert_eq!(headers, &[("x-api-key".to_owned(), Secret::new("header_secret"))]);
     assert_eq!(bearer, &Some(Bearer::Command(vec!["pass".to_owned(), "show".to_owned(), "docs".to_owned()])));
+    let docs = &checked.upstreams[1];
+    assert!(docs.forward_auth && docs.per_session && !github.forward_auth);
+}
+
+/// REQ-ISEC-05
+#[test]
+fn only_tokens_that_are_checked_here_are_passed_on_and_no_two_callers_share_what_they_open() {
+    const TOKENS: &str = "[[auth.tokens]]\nprincipal = 'ann'\nsha256 = '95d5f6de8e90c5c37c5be9cd67c38edc3d5dc4f9a3a8c6dd0d7b4d2d4c8e1f00'\n";
+    let section = |lines: &str| format!("[upstream.a]\nforward_auth = true\n{lines}");
+    assert!(load_text(format!("{TOKENS}{}", section("url = 'http://127.0.0.1:1/mcp'"))).is_ok());
+    for (text, message) in [
+        (section("url = 'http://127.0.0.1:1/mcp'"), "'[auth]' has no tokens"),
+        (format!("{TOKENS}{}", section("command = 'c'")), "no 'url' to forward anything to"),
+        (
+            format!("{TOKENS}{}", section("url = 'http://127.0.0.1:1/mcp'\nper_session = false")),
+            "'forward_auth' with 'per_session = false'",
+        ),
+    ] {
+        let error = load_text(text).unwrap_err();
+        assert!(error.to_string().contains(message), "{error}");
+        assert!(error.help().is_some());
+    }
+    let off = "[upstream.a]\nforward_auth = false\ncommand = 'c'";
+    assert!(!upstream(off).forward_auth);
 }
 
 #[test]

@@ -57,6 +57,8 @@ pub struct Upstream {
     pub max_concurrent_calls: usize,
     /// Whether every session gets a process or connection of its own.
     pub per_session: bool,
+    /// Whether it gets the token that a caller shows us.
+    pub forward_auth: bool,
     /// When it is stopped for want of calls; `None` is never.
     pub idle: Option<Duration>,
     /// How often it is asked for its tools again; `None` is never.
@@ -96,6 +98,7 @@ impl Upstream {
             start_timeout,
             max_concurrent_calls: 1,
             per_session: false,
+            forward_auth: false,
             idle: None,
             recheck: None,
             definitions: Definitions::Pin,
@@ -203,6 +206,7 @@ fn upstream(given: &str, name: String, written: &file::Upstream) -> Result<Upstr
         let minutes = bounds.of_named(given, number.as_ref())?;
         Ok::<_, Error>((minutes > 0).then(|| Duration::from_mins(minutes)))
     };
+    let forward_auth = forward_auth(given, written)?;
     let calls = bounds::CONCURRENT_CALLS.of_named(given, written.max_concurrent_calls.as_ref())?;
     Ok(Upstream {
         prefix: prefix(&name, written.prefix.as_ref())?,
@@ -213,7 +217,9 @@ fn upstream(given: &str, name: String, written: &file::Upstream) -> Result<Upstr
         call_timeout: seconds(bounds::CALL_TIMEOUT_SECONDS, &written.timeout_seconds)?,
         start_timeout: seconds(bounds::START_TIMEOUT_SECONDS, &written.start_timeout_seconds)?,
         max_concurrent_calls: usize::try_from(calls).unwrap_or(usize::MAX),
-        per_session: written.per_session.unwrap_or(false),
+        // What one caller's token opened is nobody else's.
+        per_session: written.per_session.unwrap_or(forward_auth),
+        forward_auth,
         idle: minutes(bounds::UPSTREAM_IDLE_MINUTES, &written.idle_minutes)?,
         recheck: minutes(bounds::CHECK_MINUTES, &written.check_minutes)?,
         definitions: definitions(written.definitions.as_ref())?,
@@ -228,6 +234,40 @@ fn upstream(given: &str, name: String, written: &file::Upstream) -> Result<Upstr
         limit_headers: quota::headers(written.api_limits.as_ref())?,
         name,
     })
+}
+
+/// Refuses to pass on what nobody has checked.
+pub(super) fn no_forwarding(written: &BTreeMap<Placed<String>, file::Upstream>) -> Result<(), Error> {
+    let forwards =
+        |upstream: &file::Upstream| upstream.forward_auth.clone().filter(|forwards| *forwards.get());
+    match written.iter().find_map(|(name, upstream)| Some((name, forwards(upstream)?))) {
+        None => Ok(()),
+        Some((name, forwards)) => {
+            let message = format!(
+                "'upstream.{}' has 'forward_auth', and '[auth]' has no tokens that callers could show",
+                name.get()
+            );
+            Err(Error::at(forwards.span(), message)
+                .help_with("add a '[[auth.tokens]]' for each caller, with the hash of their token"))
+        }
+    }
+}
+
+fn forward_auth(given: &str, written: &file::Upstream) -> Result<bool, Error> {
+    let Some(forwards) = written.forward_auth.as_ref().filter(|forwards| *forwards.get()) else {
+        return Ok(false);
+    };
+    if written.url.is_none() {
+        let message = format!("'upstream.{given}' has 'forward_auth', and no 'url' to forward anything to");
+        return Err(Error::at(forwards.span(), message)
+            .help_with("a program that is started here gets its credentials by 'env'"));
+    }
+    if written.per_session == Some(false) {
+        let message = format!("'upstream.{given}' has 'forward_auth' with 'per_session = false'");
+        return Err(Error::at(forwards.span(), message)
+            .help_with("leave 'per_session' out: what one caller's token opened is nobody else's"));
+    }
+    Ok(true)
 }
 
 /// A relative path starts where the file is.

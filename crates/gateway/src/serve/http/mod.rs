@@ -162,6 +162,9 @@ async fn entrance(State(front): State<Arc<Front>>, request: Request) -> Response
         Ok(principal) => principal,
         Err(refusal) => return refusal.into_response(),
     };
+    if let Some(bearers) = front.gateway.upstreams().and_then(|upstreams| upstreams.bearers()) {
+        bearers.note(&principal, request.headers());
+    }
     match *request.method() {
         Method::POST => {
             // Held until the answer's last byte is handed over, so that a stop waits for it.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::trace::{
-    Attributes, Span, Status,
+    Attributes, Kind, Span, Status,
     names::{self, otel},
 };
 
@@ -82,7 +82,12 @@ pub(super) fn tags(attributes: &Attributes) -> Option<String> {
     serde_json::to_string(&tags).ok().filter(|_| !tags.is_empty())
 }
 
-/// Whether a span stands for itself in the list of operations: a request that was served, or where a report begins.
+/// Whether a span stands for itself in the list of operations: a request that was served, work that goes on by itself, or
+/// where a report begins.
 pub(super) fn is_root(span: &Span) -> bool {
-    span.parent.is_none() || span.kind == crate::trace::Kind::Server
+    let is_run = || {
+        span.kind == Kind::Internal
+            && span.attributes.get(names::REQUEST_ID).is_some_and(|id| *id == *span.session)
+    };
+    span.parent.is_none() || span.kind == Kind::Server || is_run()
 }
