@@ -36,18 +36,21 @@ impl Server {
     }
 }
 
-/// Nothing is recorded: no other gateway here does it, and what it costs is measured by itself.
+/// Nothing is recorded where others are beside it, since none of them does that.
 const NOT_RECORDED: &str = "[inspector]\ncapture = \"off\"\n";
+/// Everything is, as it is where nobody says otherwise. Who reports is measured elsewhere.
+const RECORDED: &str = "[inspector]\notlp_http = \"off\"\notlp_grpc = \"off\"\n";
 
 /// Strings and arrays of them are written alike in JSON and in TOML. A dollar would begin a variable.
-pub(crate) fn aqueduct(servers: &[Server]) -> String {
+pub(crate) fn aqueduct(servers: &[Server], recorded: bool) -> String {
     let each = servers.iter().map(|Server { name, program, arguments }| {
         let arguments: Vec<String> = arguments.iter().map(|argument| argument.replace('$', "$$")).collect();
         // The yardstick's tool says nothing of itself, so that each of its calls would be asked about.
         let known = if program.ends_with("fastecho") { "tools.echo.danger = \"safe\"\n" } else { "" };
         format!("[upstream.{name}]\ncommand = {}\nargs = {}\n{known}", json!(program), json!(arguments))
     });
-    std::iter::once(NOT_RECORDED.to_owned()).chain(each).collect()
+    let head = if recorded { RECORDED } else { NOT_RECORDED };
+    std::iter::once(head.to_owned()).chain(each).collect()
 }
 
 /// What most clients and gateways read.

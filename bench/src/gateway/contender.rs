@@ -21,6 +21,8 @@ const PHASE_SECONDS_MAX: usize = 15;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Gateway {
     Ours,
+    /// Ours, with the Inspector.
+    Recorded,
     Rmcp,
     McpProxy,
     LazyMcp,
@@ -119,12 +121,16 @@ impl Place {
             headers: json!({}),
         };
         match contender.gateway {
-            Gateway::Ours => {
+            Gateway::Ours | Gateway::Recorded => {
                 let name = operation(case.tool);
                 let Some(tool) = self.tools.get(&name) else { return Ok(None) };
                 wire.tool.clone_from(tool);
                 wire.arguments = json!({"operation": name, "params": params});
-                wire.command = self.ours.words(over_http.then_some(address));
+                let address = over_http.then_some(address);
+                wire.command = match contender.gateway {
+                    Gateway::Recorded => self.ours.recorded_words(address),
+                    _ => self.ours.words(address),
+                };
                 if contender.protocol == STATELESS {
                     wire.headers = json!({"mcp-param-operation": name});
                 }

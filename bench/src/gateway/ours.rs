@@ -22,21 +22,34 @@ pub(crate) struct Setup {
     pub(crate) program: PathBuf,
     pub(crate) config: PathBuf,
     pub(crate) data: PathBuf,
+    /// Another configuration, by which calls are recorded.
+    recorded: PathBuf,
 }
 
 impl Setup {
     pub(crate) fn new(program: &Path, directory: &Path, servers: &[Server]) -> Result<Self> {
         let (config, data) = (directory.join("aqueduct.toml"), directory.join("data"));
         std::fs::create_dir_all(&data)?;
-        std::fs::write(&config, config::aqueduct(servers))?;
-        Ok(Self { program: program.to_owned(), config, data })
+        std::fs::write(&config, config::aqueduct(servers, false))?;
+        let recorded = directory.join("recorded.toml");
+        std::fs::write(&recorded, config::aqueduct(servers, true))?;
+        Ok(Self { program: program.to_owned(), config, data, recorded })
+    }
+
+    /// The same with everything recorded.
+    pub(crate) fn recorded_words(&self, address: Option<SocketAddr>) -> Vec<String> {
+        self.words_by(&self.recorded, address)
     }
 
     /// The program and its arguments; HTTP if there is an address, else stdio.
     pub(crate) fn words(&self, address: Option<SocketAddr>) -> Vec<String> {
+        self.words_by(&self.config, address)
+    }
+
+    fn words_by(&self, config: &Path, address: Option<SocketAddr>) -> Vec<String> {
         let text = |path: &Path| path.display().to_string();
         let mut words = vec![text(&self.program), "serve".to_owned()];
-        words.extend(["--config".to_owned(), text(&self.config), "--data".to_owned(), text(&self.data)]);
+        words.extend(["--config".to_owned(), text(config), "--data".to_owned(), text(&self.data)]);
         match address {
             Some(address) => words.extend(["--http".to_owned(), address.to_string()]),
             None => words.push("--stdio".to_owned()),

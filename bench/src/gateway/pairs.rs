@@ -102,12 +102,40 @@ pub(super) fn measure(report: &mut Report, place: &Place, options: Options) -> R
         compare(report, comparison, &all);
     }
     above_peers(report, &all);
+    recorded(report, place, &case, rounds)?;
     let foreign = all.iter().flatten().map(|reading| reading.foreign).collect();
     report.note(format!(
         "Gateway: medians of {rounds} interleaved runs of {CALLS} calls, ratios within each run; others used {:.0}% of \
          the machine in the median.",
         100.0 * median(foreign)
     ));
+    Ok(())
+}
+
+/// Each with and without the Inspector.
+const RECORDED: [Contender; 4] = [
+    Contender::http("HTTP session: ours", Gateway::Ours),
+    Contender::http("HTTP session: ours, recorded", Gateway::Recorded),
+    Contender::stdio("stdio: ours", Gateway::Ours),
+    Contender::stdio("stdio: ours, recorded", Gateway::Recorded),
+];
+
+/// What the Inspector costs.
+fn recorded(report: &mut Report, place: &Place, case: &Case, rounds: usize) -> Result<()> {
+    let all = in_turns(report, place, case, &RECORDED, rounds)?;
+    for (what, pair) in ["HTTP session", "stdio"].into_iter().zip(all.chunks_exact(2)) {
+        let [off, on] = pair else { continue };
+        if off.is_empty() || on.is_empty() {
+            report.note(format!("Gateway: {what}: the Inspector's cost NOT MEASURED."));
+            continue;
+        }
+        let ratio = ratios(on, off, |reading| reading.calls_a_second);
+        let row = format!("{what}: throughput with the Inspector to without");
+        report.add(SECTION, row, ratio, "times", Target::AtLeast(0.9));
+        let ratio = ratios(on, off, |reading| reading.microseconds_a_call);
+        let row = format!("{what}: processor time with the Inspector to without");
+        report.add(SECTION, row, ratio, "times", Target::None);
+    }
     Ok(())
 }
 

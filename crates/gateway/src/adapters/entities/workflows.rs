@@ -223,6 +223,9 @@ fn session_ended() -> Error {
 
 fn tell(job: &Job, workflow: &Workflow, state: &State) {
     let (done, total, message) = workflow.progress(state);
+    if let Some(span) = &job.span {
+        span.progressed(json!({"progress": done, "total": total, "message": message}));
+    }
     job.progress.count(done, total, message);
     job.progress.reach(workflow.fraction(state));
 }
