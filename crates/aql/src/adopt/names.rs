@@ -188,13 +188,36 @@ pub(crate) fn is_secret(name: &str) -> bool {
         "skip",
         "resume",
     ];
-    let words = words_of_name(name);
-    let mut last = words.iter().rev().map(String::as_str);
-    let (last, before) = (last.next().unwrap_or_default(), last.next().unwrap_or_default());
-    match last {
+    let judge = |last: &str, before: &str| match last {
         "token" => !PLACES.contains(&before),
         "key" => KEYS.contains(&before),
         "value" | "text" => ALONE.contains(&before),
         last => ALONE.contains(&last),
+    };
+    // Most names are written so, and everything that is recorded is looked through.
+    if name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
+        let mut words = name.rsplit('_').filter(|word| !word.is_empty());
+        return judge(words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    }
+    let words = words_of_name(name);
+    let mut words = words.iter().rev().map(String::as_str);
+    judge(words.next().unwrap_or_default(), words.next().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::is_secret;
+
+    proptest! {
+        /// Plain names are judged by a shorter way, which has to come to the same as the long one.
+        #[test]
+        fn a_name_is_as_secret_however_its_words_are_joined(
+            words in prop::collection::vec("(token|key|value|text|api|page|next|password|secret|access|name|_|[a-z]{1,6})", 0..5),
+        ) {
+            let name = words.join("_");
+            prop_assert_eq!(is_secret(&name), is_secret(&name.replace('_', "-")), "{}", name);
+        }
     }
 }

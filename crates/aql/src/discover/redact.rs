@@ -178,7 +178,13 @@ pub(crate) fn is_secret(text: &str) -> bool {
 
 /// Whether a text begins as the keys and tokens of well-known services do.
 pub(crate) fn is_known_key(text: &str) -> bool {
-    PREFIXES.iter().any(|prefix| text.starts_with(prefix) && text.len() >= prefix.len() + 8)
+    const SHORTEST_PREFIX: usize = 3;
+    const REST_BYTES_MIN: usize = 8;
+    // Few words are so long, and everything that is recorded is looked through.
+    text.len() >= SHORTEST_PREFIX + REST_BYTES_MIN
+        && PREFIXES
+            .iter()
+            .any(|prefix| text.starts_with(prefix) && text.len() >= prefix.len() + REST_BYTES_MIN)
 }
 
 /// Long, of letters and digits, and changing between them too often for words.
