@@ -331,7 +331,8 @@ impl Executions {
         let stop = Stop::default();
         let span = context.gateway.recorder().map(|recorder| {
             let run = trace::open::Run {
-                workflow: runner.title(&params).unwrap_or(operation),
+                workflow: runner.title(&params),
+                operation,
                 id: &run.id,
                 input: params.to_string(),
                 stop: stop.clone(),

@@ -33,8 +33,11 @@ pub(crate) enum About {
     Tool(String),
     Resource(String),
     Prompt(String),
-    /// What runs by itself, by its name.
-    Workflow(String),
+    /// What runs by itself, by its name and the operation that runs it.
+    Workflow {
+        name: String,
+        operation: String,
+    },
 }
 
 /// A request as it came in.
@@ -65,8 +68,9 @@ pub(crate) struct Outbound<'a> {
 
 /// Work that goes on by itself, whatever becomes of the request that began it.
 pub(crate) struct Run<'a> {
-    /// What is run.
-    pub(crate) workflow: String,
+    /// What is run, as people call it, and by which operation.
+    pub(crate) workflow: Option<String>,
+    pub(crate) operation: String,
     /// The execution's id, which is that of its session in the Inspector.
     pub(crate) id: &'a str,
     /// What it was started with.
@@ -292,7 +296,10 @@ impl OpenSpan {
             engine: Engine::Asyncio,
             method: String::new(),
             rpc_id: String::new(),
-            about: About::Workflow(run.workflow),
+            about: About::Workflow {
+                name: run.workflow.unwrap_or_else(|| run.operation.clone()),
+                operation: run.operation,
+            },
             input: Some(run.input),
             progress_token: None,
             client: None,

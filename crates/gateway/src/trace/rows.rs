@@ -123,7 +123,7 @@ impl Rows {
         self.cover([&mut began.input]);
         let parent = began.ids.parent.and_then(|parent| self.open.get(&parent));
         // What belongs to something that is not recorded is not recorded either.
-        let begins_session = began.kind == Kind::Server || matches!(began.about, About::Workflow(_));
+        let begins_session = began.kind == Kind::Server || matches!(began.about, About::Workflow { .. });
         if !begins_session && parent.is_none() {
             return;
         }
@@ -154,7 +154,7 @@ impl Rows {
             preview::keep(&mut attributes, name, input);
         }
         let name = match (&began.about, &operation) {
-            (About::Workflow(about), _) => format!("workflow {}", code::mask(about)),
+            (About::Workflow { name, .. }, _) => format!("workflow {}", code::mask(name)),
             (_, Some(operation)) if began.method.is_empty() => operation.clone(),
             (_, Some(operation)) => format!("{} {operation}", began.method),
             (About::Tool(about) | About::Prompt(about), None) => {
@@ -208,6 +208,11 @@ impl Rows {
                     registry.get(registry.id(name)?)
                 });
                 (Vec::new(), Some(redact::sent(&arguments_of(input), known)))
+            }
+            (About::Workflow { operation, .. }, Some(input), _) => {
+                let registry = began.surface.as_ref().map(|surface| surface.registry());
+                let known = registry.and_then(|registry| registry.get(registry.id(operation)?));
+                (vec![operation.clone()], Some(redact::sent(input, known)))
             }
             (About::Nothing, Some(input), Kind::Internal) => match &began.surface {
                 Some(surface) => {
@@ -278,7 +283,7 @@ impl Rows {
             About::Tool(tool) => set(names::TOOL, code::mask(tool).into()),
             About::Resource(uri) => set(names::RESOURCE, redact::uri(uri).into()),
             About::Prompt(name) => set(names::PROMPT, code::mask(name).into()),
-            About::Workflow(name) => set(names::WORKFLOW, code::mask(name).into()),
+            About::Workflow { name, .. } => set(names::WORKFLOW, code::mask(name).into()),
         };
         attributes
     }

@@ -238,3 +238,25 @@ fn a_server_gets_the_callers_token_where_that_is_wanted_and_nobody_else_does() {
         assert!(!recorded.contains(token), "{token}");
     }
 }
+
+#[test]
+fn an_operation_that_is_not_to_be_recorded_is_not_as_a_workflow_either() {
+    let place = Place::new()
+        .stdio("near", &[], "")
+        .lines("[inspector.operations]\nexecute_workflow = 'off'\n'near_*' = 'metadata'");
+    let mut client = place.client();
+    let steps = json!([{"name": "look", "operation": "near_echo", "params": {"text": "between us"}}]);
+    let workflow = json!({"entity_name": "Look", "entity_type": "workflow", "description": "d",
+                          "metadata": {"steps": steps}});
+    assert_eq!(call(&mut client, "create_entity", workflow)["success"], true);
+    let run = call(&mut client, "execute_workflow", json!({"entity_name": "Look", "wait_seconds": 50}));
+    assert_eq!(run["data"]["status"], "completed", "{run}");
+    call(&mut client, "near_echo", json!({"text": "between us"}));
+    finished(place.path(), "tools/call near_echo", 1);
+    let all = exported(place.path());
+    let names: Vec<&str> = all.iter().map(|span| span["name"].as_str().unwrap()).collect();
+    assert!(!names.iter().any(|name| name.contains("workflow") || *name == "near_echo"), "{names:?}");
+    let of_the_call = |span: &&Value| span["name"] == "tools/call near_echo";
+    let shown = all.iter().find(of_the_call).unwrap().to_string();
+    assert!(!shown.contains("between us"), "{shown}");
+}
