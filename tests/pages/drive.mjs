@@ -85,6 +85,52 @@ const scenes = {
     await sees("Nobody waits");
   },
 
+  /** Who may only look sees that something waits. A person fills in the form of a server: first wrongly, then rightly. */
+  async input() {
+    await open(`/waiting#key=${process.env.VIEWER}`);
+    await sees("The server near asks");
+    if (await page.getByText("Where shall it go?").count()) throw new Error("a viewer sees the question");
+    if (await page.getByRole("button", { name: /Send|Decline|Cancel/ }).count()) throw new Error("a viewer may answer");
+    await page.goto("about:blank");
+    await open(`/waiting#key=${key}`);
+    await sees("Where shall it go?");
+    const card = page.getByRole("article", { name: "Question of near" });
+    await card.getByText("The server near asks").waitFor();
+    await page.waitForTimeout(1000);
+    await card.getByRole("button", { name: "Send" }).click();
+    await sees("Still to be filled in: Street");
+    await card.getByLabel("Street").fill("Low Street 7 \u202e");
+    await card.getByLabel("Boxes").fill("99");
+    await card.getByLabel("Size").selectOption({ label: "Large" });
+    await card.getByLabel("Tuesday").check();
+    await card.getByLabel("Express").uncheck();
+    await wide();
+    await shot("input");
+    await card.getByRole("button", { name: "Send" }).click();
+    await sees("'boxes' must be 9 or less");
+    if ((await card.getByLabel("Street").inputValue()) !== "Low Street 7 \u202e") throw new Error("what was typed is lost");
+    await card.getByLabel("Boxes").fill("3");
+    await page.setViewportSize({ width: 400, height: 800 });
+    await wide();
+    await card.getByRole("button", { name: "Send" }).click();
+    await sees("Nobody waits");
+    // The refusal above is one that the browser notes too.
+    if (troubles.length !== 1 || !troubles[0].includes("400")) throw new Error(`not one refusal: ${troubles}`);
+    troubles.length = 0;
+  },
+
+  /** An address is text, and nothing opens it. */
+  async address() {
+    await open(`/waiting#key=${key}`);
+    await sees("javascript:alert(1)");
+    const card = page.getByRole("article", { name: "Question of near" });
+    if (await card.getByRole("button", { name: "Send" }).count()) throw new Error("an address can be accepted");
+    if (await card.locator("a[href^=javascript], iframe").count()) throw new Error("an address can be opened");
+    await page.waitForTimeout(1000);
+    await card.getByRole("button", { name: "Decline" }).click();
+    await sees("Nobody waits");
+  },
+
   /** Without the right key nothing is shown. */
   async locked() {
     await open("/sessions");

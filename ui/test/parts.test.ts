@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { EventData, LiveEvent, SpanRow } from "../src/api/types.ts";
+import type { EventData, FormField, LiveEvent, SpanRow } from "../src/api/types.ts";
+import { contentOf, type Filled, startOf } from "../src/lib/form.ts";
 import { layout, NODE_WIDTH } from "../src/lib/layers.ts";
 import { fits, ROWS_MAX, Tail } from "../src/lib/tail.ts";
 import { argumentsOf, cutOf, isMark, resourceOf, resultsOf } from "../src/trace/values.ts";
@@ -97,4 +98,22 @@ test("who calls stands left of who is called, and circles end", () => {
   assert.ok(Number(y) < passed.y || Number(y) > passed.y + 44, long.path);
   assert.ok(drawn.width >= 3 * NODE_WIDTH && drawn.height > 0);
   assert.deepEqual(layout({ nodes: [], edges: [] }).nodes, []);
+});
+
+test("a form sends what was filled in, as the kinds that were asked for", () => {
+  const fields: FormField[] = [
+    { type: "text", name: "name", title: "Your name", required: true },
+    { type: "text", name: "nick", required: false },
+    { type: "number", name: "age", whole: true, required: false, default: 7 },
+    { type: "boolean", name: "sure", required: true, default: true },
+    { type: "choice", name: "size", required: false, options: [{ value: "s" }, { value: "l", title: "Large" }] },
+    { type: "choices", name: "days", required: true, options: [{ value: "mo" }] },
+    { type: "text", name: "__proto__", required: false },
+  ];
+  const start = Object.fromEntries(fields.map((field) => [field.name, startOf(field)]));
+  assert.deepEqual(contentOf(fields, start), { content: { age: 7, sure: true, days: [] }, missing: ["Your name"] });
+  const filled = Object.fromEntries([...Object.entries(start), ["name", "Ada"], ["age", "many"], ["size", "l"], ["days", ["mo"]], ["__proto__", "x"]]);
+  const { content, missing } = contentOf(fields, filled as Record<string, Filled>);
+  assert.deepEqual(missing, []);
+  assert.equal(JSON.stringify(content), '{"name":"Ada","age":"many","sure":true,"size":"l","days":["mo"],"__proto__":"x"}');
 });

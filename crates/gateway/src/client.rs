@@ -85,6 +85,13 @@ impl Capabilities {
         *capability != "elicitation" || mode == "form" || given.get(mode).is_some()
     }
 
+    /// The same with forms, which somebody else can show.
+    #[must_use]
+    pub fn and_forms(mut self) -> Self {
+        self.0.entry("elicitation").or_insert_with(|| json!({"form": {}}));
+        self
+    }
+
     #[must_use]
     pub fn to_json(&self) -> String {
         json!(self.0).to_string()

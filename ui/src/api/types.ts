@@ -177,6 +177,43 @@ export interface Challenge {
   expires_at: string;
 }
 
+export interface Choice {
+  value: string;
+  title?: string;
+}
+
+/** One field of a form that a server asks for. */
+export type FormField = {
+  name: string;
+  title?: string;
+  description?: string;
+  required: boolean;
+  default?: unknown;
+} & (
+  | { type: "text"; format?: "email" | "uri" | "date" | "date-time"; min_length?: number; max_length?: number }
+  | { type: "number"; whole: boolean; minimum?: number; maximum?: number }
+  | { type: "boolean" }
+  | { type: "choice"; options: Choice[] }
+  | { type: "choices"; options: Choice[]; min_items?: number; max_items?: number }
+);
+
+/** What a server asks a person. A viewer does not get the question. */
+export interface Input {
+  id: string;
+  state: string;
+  server: string;
+  operation: string;
+  session_id: string;
+  principal: string;
+  mode: "form" | "url";
+  message: string;
+  url?: string;
+  form?: { fields: FormField[] };
+  no_form?: string;
+  asked_at: string;
+  expires_at: string;
+}
+
 export interface AuditEntry {
   number: number;
   at: string;

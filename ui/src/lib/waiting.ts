@@ -2,13 +2,14 @@
 
 import { get, Problem, said } from "../api/client.ts";
 import { live } from "../api/events.ts";
-import type { Approval, Block, Challenge } from "../api/types.ts";
+import type { Approval, Block, Challenge, Input } from "../api/types.ts";
 import { signalOf } from "./signal.ts";
 
 export interface Waiting {
   approvals: Approval[];
   challenges: Challenge[];
   blocks: Block[];
+  inputs: Input[];
 }
 
 export const waiting = signalOf<Waiting | null>(null);
@@ -20,12 +21,13 @@ const SETTLE_MS = 50;
 
 export async function lookWaiting(): Promise<void> {
   try {
-    const [{ approvals }, { challenges }, { blocks }] = await Promise.all([
+    const [{ approvals }, { challenges }, { blocks }, { inputs }] = await Promise.all([
       get<{ approvals: Approval[] }>("approvals", { state: "pending" }),
       get<{ challenges: Challenge[] }>("challenges"),
       get<{ blocks: Block[] }>("blocks"),
+      get<{ inputs: Input[] }>("inputs"),
     ]);
-    waiting.set({ approvals, challenges, blocks });
+    waiting.set({ approvals, challenges, blocks, inputs });
     waitingProblem.set(null);
   } catch (error) {
     waitingProblem.set(error instanceof Problem ? error : new Problem(0, "UNREADABLE", said(error)));
@@ -51,5 +53,5 @@ export function watchWaiting(): () => void {
 }
 
 export function countOf(found: Waiting | null): number {
-  return found === null ? 0 : found.approvals.length + found.challenges.length + found.blocks.length;
+  return found === null ? 0 : found.approvals.length + found.challenges.length + found.blocks.length + found.inputs.length;
 }

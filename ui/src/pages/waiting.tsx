@@ -1,19 +1,18 @@
-import { useEffect, useRef, useState } from "preact/hooks";
-import { health, post, Problem, said } from "../api/client.ts";
+import { useEffect, useState } from "preact/hooks";
+import { health } from "../api/client.ts";
 import type { Approval, Block, Challenge, SpanRow } from "../api/types.ts";
-import { ago, left, plain } from "../lib/format.ts";
+import { ago, plain } from "../lib/format.ts";
 import { useLoad, useNow, useTitle } from "../lib/hooks.ts";
 import { to } from "../lib/router.ts";
 import { useSignal } from "../lib/signal.ts";
 import { countOf, lookWaiting, waiting, waitingProblem } from "../lib/waiting.ts";
+import { Left, useAct } from "../parts/act.tsx";
 import { Empty, Loading, ProblemNote } from "../parts/basic.tsx";
 import { Code } from "../parts/code.tsx";
 import { SpanTable } from "../parts/spans.tsx";
+import { InputCard } from "./input.tsx";
 import { CancelOperation } from "./operations.tsx";
 import "../style/waiting.css";
-
-/** Buttons that have only just appeared are not pressed yet: the click may have been meant for what stood there before. */
-const FRESH_MS = 700;
 
 export default function Waiting() {
   useTitle("Waiting");
@@ -38,7 +37,7 @@ export default function Waiting() {
       {!found && !problem && <Loading what="what waits" />}
       {found && countOf(found) === 0 && (
         <Empty title="Nobody waits for you">
-          <p>Calls that are destructive or worse stop here until you have answered. The same can be done in the terminal:</p>
+          <p>Calls that are destructive or worse stop here until you have answered, and what servers ask a person is asked here too. The same can be done in the terminal:</p>
           <p class="command"><code>aqueduct operator pending</code></p>
           <p>What asks and what does not is up to the <code>[safety]</code> part of the configuration.</p>
         </Empty>
@@ -47,6 +46,12 @@ export default function Waiting() {
         <section aria-label="Approvals">
           <h2>To be approved</h2>
           {byAge(found.approvals).map((approval) => <ApprovalCard key={approval.id} approval={approval} now={now} mayAct={mayAct} />)}
+        </section>
+      )}
+      {found && found.inputs.length > 0 && (
+        <section aria-label="Inputs asked for">
+          <h2>Asked by servers</h2>
+          {byAge(found.inputs).map((input) => <InputCard key={input.id} input={input} now={now} mayAct={mayAct} />)}
         </section>
       )}
       {found && found.challenges.length > 0 && (
@@ -81,48 +86,11 @@ export default function Waiting() {
   );
 }
 
-/** Does one thing, and says what came of it where it was asked for. */
-function useAct(): { told: string | null; isBusy: boolean; isFresh: boolean; act(path: string, body?: unknown): Promise<unknown> } {
-  const [told, setTold] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
-  const [isFresh, setFresh] = useState(true);
-  const isThere = useRef(true);
-  useEffect(() => {
-    const timer = setTimeout(() => setFresh(false), FRESH_MS);
-    return () => {
-      isThere.current = false;
-      clearTimeout(timer);
-    };
-  }, []);
-  const act = async (path: string, body?: unknown): Promise<unknown> => {
-    setBusy(true);
-    setTold(null);
-    try {
-      const answer = await post(path, body);
-      void lookWaiting();
-      return answer;
-    } catch (error) {
-      if (error instanceof Problem && error.status === 403) setTold("Your key may look, and change nothing.");
-      else setTold(said(error));
-      if (error instanceof Problem && (error.status === 404 || error.status === 409)) void lookWaiting();
-      return null;
-    } finally {
-      if (isThere.current) setBusy(false);
-    }
-  };
-  return { told, isBusy, isFresh, act };
-}
-
 const ASKS: Record<Approval["kind"], string> = {
   call: "wants to call",
   start: "wants to begin a supervised execution by",
   pause: "is paused and wants to go on after",
 };
-
-function Left({ until, now }: { until: string; now: number }) {
-  const rest = Date.parse(until) - now;
-  return <span class={`left ${rest < 60_000 ? "soon" : ""}`}>{left(rest)}{rest > 0 ? " left" : ""}</span>;
-}
 
 function ApprovalCard({ approval, now, mayAct }: { approval: Approval; now: number; mayAct: boolean }) {
   const { told, isBusy, isFresh, act } = useAct();

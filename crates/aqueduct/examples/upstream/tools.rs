@@ -58,7 +58,7 @@ const TOOLS: [(&str, &str, &[Parameter]); 24] = [
     ("noise", "Print much that is no message.", &[]),
     ("getUserName", "Get a name by a parameter in another notation.", &[("userId", "string")]),
     ("delete_thing", "Delete a thing.", &[("thing_id", "string")]),
-    ("ask", "Ask the client something before answering.", &[("method", "string")]),
+    ("ask", "Ask the client something before answering.", &[("method", "string"), ("?question", "string")]),
 ];
 
 fn definition(name: &str, description: &str, params: &[(&str, &str)]) -> Value {
@@ -236,10 +236,12 @@ impl Call<'_> {
         }))
     }
 
-    /// Asks the client and tells what it said: while the call runs, or by an answer that has to be answered.
+    /// Asks the client and tells what it said, or only how where the question is to be kept quiet: while the call runs, or by an answer that has to be answered.
     fn ask(&self) -> Option<Answer> {
         let method = self.text("method");
+        let given = self.params["arguments"]["question"].as_str();
         let params = match method {
+            _ if given.is_some() => serde_json::from_str(given.unwrap_or_default()).unwrap_or_default(),
             "elicitation/create" => json!({"message": "Who?", "requestedSchema": {"type": "object",
                 "properties": {"name": {"type": "string"}}, "required": ["name"]}}),
             "sampling/createMessage" => {
@@ -248,12 +250,14 @@ impl Call<'_> {
             }
             _ => json!({}),
         };
+        let is_quiet = params["quiet"] == true;
+        let told = |said: &Value| if is_quiet { json!({"action": said["action"]}) } else { said.clone() };
         if crate::protocol::is_self_contained(&json!({"params": self.params})) {
             let said = &self.params["inputResponses"]["who"];
             return Some(Ok(match (said, self.params["requestState"].as_str()) {
                 (Value::Null, _) => json!({"resultType": "input_required", "requestState": "where I was",
                     "inputRequests": {"who": {"method": method, "params": params}}}),
-                (said, Some("where I was")) => results::structured(json!({"said": said})),
+                (said, Some("where I was")) => results::structured(json!({"said": told(said)})),
                 (_, state) => {
                     json!({"isError": true, "content": [{"type": "text", "text": format!("state {state:?}")}]})
                 }
@@ -263,7 +267,7 @@ impl Call<'_> {
         self.out.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         while self.wait(10) {
             if let Some(answer) = self.state.answers.lock().unwrap().remove(&id) {
-                let said = answer.get("result").cloned();
+                let said = answer.get("result").map(told);
                 return Some(Ok(results::structured(
                     json!({"said": said, "refused": answer["error"]["message"]}),
                 )));

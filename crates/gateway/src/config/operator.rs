@@ -31,6 +31,8 @@ pub struct Operator {
     pub http_is_written: bool,
     pub dialog: bool,
     pub command_line: bool,
+    /// Whether questions of servers are shown to the operator.
+    pub inputs: bool,
     pub command: Option<Hook>,
     /// In the order of the file.
     pub webhooks: Vec<Webhook>,
@@ -70,6 +72,7 @@ impl Default for Operator {
             http_is_written: false,
             dialog: true,
             command_line: true,
+            inputs: true,
             command: None,
             webhooks: Vec::new(),
         }
@@ -118,6 +121,7 @@ pub(super) fn operator(
         http_is_written: written.http.is_some(),
         dialog: written.dialog.unwrap_or(true),
         command_line: written.command_line.unwrap_or(true),
+        inputs: written.inputs.unwrap_or(true),
         command: reader.hook(written)?,
         webhooks: webhooks
             .into_iter()

@@ -7,7 +7,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
 use super::{act, health, lists, live, servers, trees};
-use crate::{operator::listener::reply::ok, store::traces::Graph};
+use crate::{
+    operator::listener::{inputs, reply::ok},
+    store::traces::Graph,
+};
 
 /// How an answer looks.
 #[derive(Clone, Copy)]
@@ -24,6 +27,14 @@ struct Endpoint {
     summary: &'static str,
     query: &'static [&'static str],
     answer: Answer,
+    /// What its body holds, where that is more than a note.
+    body: Option<fn(&mut SchemaGenerator) -> Schema>,
+}
+
+impl Endpoint {
+    const fn takes(self, body: fn(&mut SchemaGenerator) -> Schema) -> Self {
+        Self { body: Some(body), ..self }
+    }
 }
 
 fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -36,11 +47,11 @@ const fn get(
     query: &'static [&'static str],
     answer: Answer,
 ) -> Endpoint {
-    Endpoint { method: "get", path, summary, query, answer }
+    Endpoint { method: "get", path, summary, query, answer, body: None }
 }
 
 const fn post(path: &'static str, summary: &'static str, answer: Answer) -> Endpoint {
-    Endpoint { method: "post", path, summary, query: &[], answer }
+    Endpoint { method: "post", path, summary, query: &[], answer, body: None }
 }
 
 const ENDPOINTS: &[Endpoint] = &[
@@ -107,7 +118,7 @@ const ENDPOINTS: &[Endpoint] = &[
         "/api/v1/approvals/wait",
         "What waits, as soon as it is not what was seen",
         &["seen"],
-        Answer::Object("{seen, approvals: [...], challenges: [...]}"),
+        Answer::Object("{seen, approvals: [...], challenges: [...], inputs: [...]}"),
     ),
     get("/api/v1/approvals/{id}", "One approval", &[], Answer::Object("{approval: {...}}")),
     post("/api/v1/approvals/{id}/approve", "Let the call run, once", Answer::Object("{approval: {...}}")),
@@ -122,6 +133,18 @@ const ENDPOINTS: &[Endpoint] = &[
         "A token for another principal, in this one answer",
         Answer::Object("{approval: {...}, confirmation_token}"),
     ),
+    get(
+        "/api/v1/inputs",
+        "What servers ask a person for; without question and form for the viewer",
+        &[],
+        Answer::Json(of::<inputs::Inputs>),
+    ),
+    post(
+        "/api/v1/inputs/{id}",
+        "Answer a server's question; what is accepted has to fit the form",
+        Answer::Json(of::<inputs::InputDone>),
+    )
+    .takes(of::<inputs::InputAnswer>),
     get("/api/v1/blocks", "Agents that are blocked", &[], Answer::Object("{blocks: [...]}")),
     post(
         "/api/v1/blocks/{agent}/unblock",
@@ -225,14 +248,19 @@ fn describe(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Value {
         "description": "why not, and what to do",
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
     });
-    json!({
+    let mut described = json!({
         "summary": endpoint.summary,
         "parameters": parameters,
         "responses": {
             "200": {"description": description, "content": {media: {"schema": schema}}},
             "default": refused,
         },
-    })
+    });
+    if let (Some(body), Some(described)) = (endpoint.body, described.as_object_mut()) {
+        let content = json!({"application/json": {"schema": body(generator).to_value()}});
+        described.insert("requestBody".to_owned(), json!({"required": true, "content": content}));
+    }
+    described
 }
 
 #[cfg(test)]

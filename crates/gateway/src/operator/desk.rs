@@ -5,7 +5,7 @@ use std::path::Path;
 use aql::audit::{Broken, Chain, Entry};
 use jiff::Timestamp;
 use serde::Serialize;
-use serde_json::value::RawValue;
+use serde_json::{Map, Value, value::RawValue};
 
 use super::shown::line;
 use crate::{
@@ -13,8 +13,9 @@ use crate::{
     store::{
         self, SafetyStore,
         safety::{
-            Answered, Approval, ApprovalState,
+            Answered, Approval, ApprovalState, Input, InputAnswered,
             agents::{Asked, Block, Revealed},
+            inputs::Action,
         },
     },
 };
@@ -61,6 +62,15 @@ pub enum Unclear {
     None(String),
     #[error("several ids begin with '{0}'")]
     Several(String),
+    #[error("{0}")]
+    Store(#[from] store::Error),
+}
+
+/// Why a question was not answered.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    #[error("{0}")]
+    Wrong(String),
     #[error("{0}")]
     Store(#[from] store::Error),
 }
@@ -224,6 +234,45 @@ impl Desk {
         let (token, hash) = self.codes.token();
         let kept = self.store.approval_token(id, hash, &hand.by, hand.channel, now).await?;
         Ok(kept.map(|approval| (approval, token)))
+    }
+
+    /// What servers ask for, the oldest first.
+    pub async fn inputs(&self, now: Timestamp) -> Result<Vec<Input>, store::Error> {
+        self.store.inputs(now).await
+    }
+
+    /// The question whose id begins so, if it is the only one.
+    pub async fn find_input(&self, beginning: &str, now: Timestamp) -> Result<Input, Unclear> {
+        only(self.inputs(now).await?, beginning, |input| &input.id)
+    }
+
+    /// Answers a server's question for the person. What is accepted has to fit the form.
+    pub async fn answer_input(
+        &self,
+        id: &str,
+        action: Action,
+        content: Option<Map<String, Value>>,
+        hand: &Hand,
+        now: Timestamp,
+    ) -> Result<InputAnswered, Refused> {
+        let Some(found) = self.store.input(id, now).await? else { return Ok(InputAnswered::Missing) };
+        let content = match (action, content) {
+            (Action::Accept, content) if found.is_pending() => {
+                let Some(form) = &found.question.form else {
+                    let why = found.question.no_form.unwrap_or_default();
+                    return Err(Refused::Wrong(format!("it can only be declined here: {why}")));
+                };
+                let content = content.unwrap_or_default();
+                form.check(&content).map_err(Refused::Wrong)?;
+                Some(content)
+            }
+            (Action::Accept, content) => content,
+            (Action::Decline | Action::Cancel, None) => None,
+            (Action::Decline | Action::Cancel, Some(_)) => {
+                return Err(Refused::Wrong("'content' goes with 'accept' only".to_owned()));
+            }
+        };
+        Ok(self.store.answer_input(id, action, content, hand.channel, &hand.by, now).await?)
     }
 
     /// Audit entries after a number, oldest first.

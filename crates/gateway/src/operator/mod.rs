@@ -6,6 +6,7 @@
 
 pub mod desk;
 pub mod explain;
+pub mod form;
 pub mod key;
 pub mod listener;
 mod lockout;

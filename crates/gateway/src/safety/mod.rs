@@ -7,6 +7,7 @@ pub mod channels;
 mod confirm;
 mod denials;
 mod elicit;
+mod inputs;
 mod record;
 
 use std::{

@@ -3,6 +3,7 @@
 //! It opens the data directory itself, while servers run or not: who may write there is the operator.
 
 mod audit;
+mod inputs;
 mod policy;
 mod waiting;
 
@@ -41,12 +42,14 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// List the calls that wait for approval and the challenges that wait for a code
+    /// List the calls that wait for approval, the challenges that wait for a code and what servers ask for
     Pending(waiting::Pending),
     /// Let a call run, once
     Approve(waiting::Answer),
     /// Refuse a call
     Deny(waiting::Answer),
+    /// Answer what a server behind Aqueduct asks a person for
+    Answer(inputs::Answer),
     /// Take back an approval that was not used yet
     Revoke(waiting::Revoke),
     /// List the agents that are blocked
@@ -75,6 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Pending(command) => command.run(configuration),
         Command::Approve(command) => command.run(configuration, true),
         Command::Deny(command) => command.run(configuration, false),
+        Command::Answer(command) => command.run(configuration),
         Command::Revoke(command) => command.run(configuration),
         Command::Blocks(command) => command.run(configuration),
         Command::Unblock(command) => command.run(configuration),

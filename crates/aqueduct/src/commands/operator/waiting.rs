@@ -1,4 +1,4 @@
-//! What waits: approvals, challenges and blocks.
+//! What waits: approvals, challenges and blocks. What servers ask for is in `inputs`.
 
 use std::{io::IsTerminal, process::ExitCode};
 
@@ -33,18 +33,20 @@ pub(super) struct Pending {
 impl Pending {
     pub(super) fn run(&self, configuration: &Configuration) -> Result<ExitCode, Failure> {
         let states = if self.all { ApprovalState::ALL } else { &[ApprovalState::Pending] };
-        let (approvals, challenges) = at_desk(configuration, async |desk, _| {
+        let (approvals, challenges, inputs) = at_desk(configuration, async |desk, _| {
             let approvals = desk.approvals(states, now()).await.map_err(|error| store_trouble(&error))?;
             let challenges = desk.challenges(now()).await.map_err(|error| store_trouble(&error))?;
-            Ok((approvals, challenges))
+            let inputs = desk.inputs(now()).await.map_err(|error| store_trouble(&error))?;
+            Ok((approvals, challenges, inputs))
         })?;
         if self.json {
-            let told = json!({"approvals": approvals, "challenges": challenges});
+            let told = json!({"approvals": approvals, "challenges": challenges, "inputs": inputs});
             report::print(&shown::json(&told.to_string()));
             return Ok(ExitCode::SUCCESS);
         }
         let mut parts: Vec<String> = approvals.iter().map(shown_approval).collect();
         parts.extend(challenges.iter().map(readable_challenge));
+        parts.extend(inputs.iter().map(super::inputs::readable));
         if parts.is_empty() {
             parts.push("Nothing waits for you.".to_owned());
         }

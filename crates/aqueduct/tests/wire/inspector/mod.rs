@@ -3,6 +3,7 @@
 mod api;
 mod attributes;
 mod command;
+mod inputs;
 mod live;
 mod page;
 pub(crate) mod recorded;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::recorded::finished;
 use crate::{
-    harness::{Client, Era, HttpServer},
+    harness::{Client, Era, HttpServer, stateless_meta},
     operator::{address, key_of, settings},
     upstreams::{Place, answered, call},
 };
@@ -70,7 +70,7 @@ struct Page {
 
 impl Page {
     fn open() -> Self {
-        let place = Place::new().stdio("near", &[], "").lines(&settings(""));
+        let place = Place::new().stdio("near", &["--era", "initialize"], "").lines(&settings(""));
         let server = place.setup().asking().http();
         let (address, key) = (address(&server.welcome), key_of(place.path()));
         Self { place, server, address, key }
@@ -83,6 +83,50 @@ impl Page {
     fn echoes(&self, text: &str) {
         answered(&mut self.client(), "near_echo", json!({"text": text}));
     }
+}
+
+/// REQ-IUI-04
+#[test]
+fn a_form_of_a_server_is_filled_in_on_the_page() {
+    let Some(browser) = Browser::installed() else { return };
+    let page = Page::open();
+    page.place.wait_for(&mut page.client(), &["near"]);
+    let question = json!({"message": "Where shall it go?", "requestedSchema": {
+        "type": "object",
+        "properties": {
+            "street": {"type": "string", "title": "Street", "description": "With its number"},
+            "boxes": {"type": "integer", "title": "Boxes", "minimum": 1, "maximum": 9},
+            "size": {"type": "string", "title": "Size", "oneOf": [{"const": "s", "title": "Small"}, {"const": "l", "title": "Large"}]},
+            "days": {"type": "array", "title": "Days", "items": {"anyOf": [
+                {"const": "mo", "title": "Monday"}, {"const": "tu", "title": "Tuesday"}]}},
+            "express": {"type": "boolean", "title": "Express", "default": true},
+        },
+        "required": ["street"],
+    }});
+    let asking = {
+        let params = json!({"method": "elicitation/create", "question": question.to_string()});
+        let mut client = page.client();
+        std::thread::spawn(move || call(&mut client, "near_ask", params))
+    };
+    let viewer = std::fs::read_to_string(page.place.path().join("data/viewer.key")).unwrap();
+    succeeded(&browser.command(&page, "input").env("VIEWER", viewer.trim()).output().unwrap());
+    let expected =
+        json!({"street": "Low Street 7 \u{202e}", "boxes": 3, "size": "l", "days": ["tu"], "express": false});
+    let said = asking.join().unwrap()["data"]["said"].clone();
+    assert_eq!(said, json!({"action": "accept", "content": expected}));
+
+    // An address waits for its client, and is nothing but text here.
+    let address =
+        json!({"mode": "url", "message": "Sign in", "url": "javascript:alert(1)", "elicitationId": "1"});
+    let params = json!({"method": "elicitation/create", "question": address.to_string()});
+    let mut meta = stateless_meta();
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"url": {}}});
+    let arguments = json!({"operation": "near_ask", "params": params});
+    let asked = page
+        .client()
+        .request("tools/call", json!({"name": "mcp_aql", "arguments": arguments, "_meta": meta}));
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    browser.plays(&page, "address", &json!([]));
 }
 
 /// REQ-IUI-04

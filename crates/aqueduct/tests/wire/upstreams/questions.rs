@@ -122,7 +122,8 @@ fn a_question_is_answered_only_by_the_call_that_it_was_asked_for() {
 #[test]
 fn a_client_that_cannot_be_asked_is_not() {
     for (wire, era) in super::CLIENTS.into_iter().flat_map(|wire| ERAS.map(|era| (wire, era))) {
-        let place = Place::new().stdio("one", &["--era", era], "");
+        // The operator would be asked in its place.
+        let place = Place::new().stdio("one", &["--era", era], "").lines("[operator]\ninputs = false");
         let mut client = place.connect(wire);
         let answer = call(&mut client, "one_ask", json!({"method": "elicitation/create"}));
         match era {

@@ -110,10 +110,12 @@ impl Prepared {
         let arguments = self.wiring.arguments(params);
         let arguments = serde_json::to_string(&arguments)
             .map_err(|_| Error::internal("the parameters could not be written"))?;
+        let operator = relay::Operator::of(&context, self.upstream.label(), &self.tool);
         let Context { session, progress, client, resumed, span, .. } = context;
         let recalls = matches!(client, Client::Recalls(_));
         let (asked, questions) = if recalls { split(relay::Questions::new()) } else { (None, None) };
-        let caller = Caller { session: Arc::clone(&session), progress, client, questions: asked, span };
+        let caller =
+            Caller { session: Arc::clone(&session), progress, client, questions: asked, operator, span };
         let state = resumed.as_ref().and_then(|resumed| relay::state(resumed.state.as_deref()?));
         let of = || format!("{} {arguments}", self.name);
         let turn = match (state, questions) {
@@ -165,10 +167,13 @@ impl Prepared {
             }
             let raw =
                 self.upstream.request("tools/call", &params, &self.tool, caller.clone(), accepted).await?;
-            if !caller.client.answers_live() || !is_asking(&raw) {
+            if !relay::can_be_asked(&caller) || !is_asking(&raw) {
                 return Ok(raw);
             }
             let Ok(asks) = serde_json::from_str::<Asks>(raw.get()) else { return Ok(raw) };
+            if !asks.are_for_here(&caller) {
+                return Ok(raw);
+            }
             let responses = asks.answered_by(&caller).await.map_err(|why| self.failed(&why))?;
             answers = Some((asks.request_state.unwrap_or_default(), responses));
         }

@@ -285,6 +285,7 @@ async fn asked(
         progress: Default::default(),
         client: session.client(),
         questions: None,
+        operator: None,
         span: span.cloned(),
     };
     upstream.request(method, &given, about, caller, None).await.map_err(|error| refused(&error))

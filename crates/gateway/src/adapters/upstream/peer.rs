@@ -23,11 +23,11 @@ use super::{
     lines::Lines,
     open::{self, Era, Hello},
     pins::Listing,
-    relay::Questions,
+    relay::{self, Questions},
     wire::{self, Message, Params, Raw, RpcError},
 };
 use crate::{
-    client::{Capabilities, Client},
+    client::Client,
     progress::{Progress, Relayed},
     session::Session,
     trace::OpenSpan,
@@ -59,6 +59,8 @@ pub(super) struct Caller {
     pub(super) client: Client,
     /// Where questions go to, if the client has to call again for them.
     pub(super) questions: Option<Questions>,
+    /// Who may answer beside the client.
+    pub(super) operator: Option<relay::Operator>,
     /// What is recorded of the request, which is told of it.
     pub(super) span: Option<Arc<OpenSpan>>,
 }
@@ -251,8 +253,7 @@ impl Peer {
     ) -> Result<Raw, Failure> {
         match self.hello.get() {
             Some(hello) if hello.era == Era::SelfContained => {
-                let known = caller.as_ref().and_then(|caller| caller.client.capabilities());
-                let capabilities = known.map_or_else(|| "{}".to_owned(), Capabilities::to_json);
+                let capabilities = relay::capabilities(caller.as_ref()).to_json();
                 self.request_with(method, params, within, caller, &open::meta(&capabilities)).await
             }
             _ => self.request_with(method, params, within, caller, "").await,
@@ -411,6 +412,13 @@ impl Peer {
                 call.deadline = now + time.unwrap_or(call.allowed);
             }
         }
+    }
+
+    /// Whether somebody of a session waits for it.
+    pub(super) fn works_for(&self, session: &str) -> bool {
+        let waiting = self.waiting();
+        let mut callers = waiting.calls.values().filter_map(|call| call.caller.as_ref());
+        callers.any(|caller| caller.session.id() == session)
     }
 
     /// The one session that the upstream can be working for, by a call of its that can hear a question.

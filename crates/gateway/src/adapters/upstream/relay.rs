@@ -14,6 +14,7 @@ use std::{
 };
 
 use aql::error::{Code, Error};
+use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::{Map, Value, json, value::RawValue};
 use tokio::sync::{mpsc, oneshot};
@@ -23,8 +24,12 @@ use super::{
     wire::{self, METHOD_NOT_FOUND, Raw},
 };
 use crate::{
-    client::Client,
+    client::{Capabilities, Client},
+    dispatch::Context,
+    operator::form::{self as asked, Mode},
+    safety::Safety,
     session::Session,
+    store::safety::NewInput,
     trace::open::{End, Failed},
 };
 
@@ -196,14 +201,22 @@ impl Asks {
         aql::response::Questions { requests: self.input_requests, state: Some(state) }
     }
 
-    /// Has a client answer that does so while its call runs.
+    /// Whether they are answered while the call runs: by a client that does so, or by the operator alone. A client that calls
+    /// again gets them as they are.
+    pub(super) fn are_for_here(&self, caller: &Caller) -> bool {
+        caller.client.answers_live()
+            || self.input_requests.values().all(|asked| {
+                let (method, params) = (method_of(asked), asked.get("params"));
+                !allows(caller, method, params) && operator(caller, method, params).is_some()
+            })
+    }
+
+    /// Has them answered while the call runs.
     pub(super) async fn answered_by(&self, caller: &Caller) -> Result<Map<String, Value>, String> {
         let mut answers = Map::new();
         for (key, asked) in &self.input_requests {
-            let method = asked.get("method").and_then(Value::as_str).unwrap_or_default();
-            let params = asked.get("params").cloned();
-            let asking = ask(&caller.client, method, params.clone());
-            let answer = recorded(caller, method, params.as_ref(), asking).await?;
+            // Whoever gives the call up gives this up too.
+            let answer = ask(caller, method_of(asked), asked.get("params").cloned(), || true).await?;
             answers.insert(key.clone(), answer);
         }
         Ok(answers)
@@ -217,35 +230,113 @@ fn request(method: &str, params: Option<Value>) -> Value {
     }
 }
 
-/// Records a question to a client, and that its call waits for the answer.
-async fn recorded(
+fn method_of(asked: &Value) -> &str {
+    asked.get("method").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// What a server asks people with.
+const ELICIT: &str = "elicitation/create";
+
+/// The operator, who may answer a question beside the client of a call or in its place.
+#[derive(Clone)]
+pub(super) struct Operator {
+    safety: Arc<Safety>,
+    server: Arc<str>,
+    tool: Arc<str>,
+}
+
+impl Operator {
+    /// Who may answer what the server asks for the sake of this call.
+    pub(super) fn of(context: &Context, server: &Arc<str>, tool: &Arc<str>) -> Option<Self> {
+        let safety = context.gateway.safety().filter(|safety| context.may_wait && safety.takes_inputs())?;
+        Some(Self { safety: Arc::clone(safety), server: Arc::clone(server), tool: Arc::clone(tool) })
+    }
+}
+
+/// What can be asked for the sake of a call, whoever answers it.
+pub(super) fn capabilities(caller: Option<&Caller>) -> Capabilities {
+    let Some(caller) = caller else { return Capabilities::default() };
+    let known = caller.client.capabilities().cloned().unwrap_or_default();
+    if caller.operator.is_some() { known.and_forms() } else { known }
+}
+
+/// Whether anybody can be asked while the call runs.
+pub(super) fn can_be_asked(caller: &Caller) -> bool {
+    caller.operator.is_some() || caller.client.answers_live()
+}
+
+fn allows(caller: &Caller, method: &str, params: Option<&Value>) -> bool {
+    caller.client.capabilities().is_some_and(|known| known.allow(method, params))
+}
+
+/// The operator, if the question is one for people. An address is opened by a client or by nobody.
+fn operator<'a>(caller: &'a Caller, method: &str, params: Option<&Value>) -> Option<&'a Operator> {
+    let is_shown = Mode::of(params) == Mode::Form || allows(caller, method, params);
+    caller.operator.as_ref().filter(|_| method == ELICIT && is_shown)
+}
+
+/// Asks whoever can be asked, for as long as the answer is wanted. The first one counts.
+async fn ask(
     caller: &Caller,
     method: &str,
-    params: Option<&Value>,
-    asking: impl Future<Output = Result<Value, String>>,
+    params: Option<Value>,
+    is_wanted: impl Fn() -> bool,
 ) -> Result<Value, String> {
-    let Some(within) = &caller.span else { return asking.await };
-    let span = within.asks(method, params);
-    let waiting = within.waits(json!({"asked": method}));
-    let answer = asking.await;
-    drop(waiting);
-    span.end(match &answer {
-        Ok(answer) => End::ok(Some(answer.to_string())),
-        Err(why) => End::failed(Failed { message: why.clone(), ..Failed::of("NOT_ANSWERED") }, None),
+    let client = allows(caller, method, params.as_ref());
+    let operator = operator(caller, method, params.as_ref());
+    if !client && operator.is_none() {
+        return Err(format!("the client cannot be asked for '{method}'"));
+    }
+    let id = format!("input_{}", uuid::Uuid::new_v4().simple());
+    let _waiting = caller.span.as_ref().map(|span| match operator {
+        Some(Operator { server, tool, .. }) => {
+            span.waits(json!({"input_id": id, "server": &**server, "operation": &**tool}))
+        }
+        None => span.waits(json!({"method": method})),
     });
+    let span = caller.span.as_ref().map(|within| within.asks(method, params.as_ref()));
+    let answer = match operator {
+        None => ask_client(caller, method, params).await,
+        Some(operator) => {
+            let new = NewInput {
+                id,
+                server: operator.server.to_string(),
+                operation: operator.tool.to_string(),
+                session_id: caller.session.id().to_owned(),
+                principal: caller.session.principal().to_owned(),
+                question: asked::Question::read(params.as_ref()),
+                waits: SignedDuration::try_from(ANSWER_WITHIN).unwrap_or_default(),
+            };
+            let client = client.then(|| ask_client(caller, method, params));
+            operator.safety.input(new, client, is_wanted).await
+        }
+    };
+    if let Some(span) = span {
+        span.end(match &answer {
+            Ok(answer) => End::ok(Some(answer.to_string())),
+            Err(why) => End::failed(Failed { message: why.clone(), ..Failed::of("NOT_ANSWERED") }, None),
+        });
+    }
     answer
 }
 
-async fn ask(client: &Client, method: &str, params: Option<Value>) -> Result<Value, String> {
-    let allowed = client.capabilities().is_some_and(|known| known.allow(method, params.as_ref()));
-    match client {
-        Client::Live(answers) if allowed => {
-            match tokio::time::timeout(ANSWER_WITHIN, answers.ask(method, params)).await {
-                Ok(answer) => answer,
-                Err(_) => Err("the client did not answer".to_owned()),
+/// Asks the client, while its call runs or by having it call again.
+async fn ask_client(caller: &Caller, method: &str, params: Option<Value>) -> Result<Value, String> {
+    let unanswered = || "the client did not answer".to_owned();
+    match (&caller.questions, &caller.client) {
+        (Some(questions), _) => {
+            let (answer, answered) = oneshot::channel();
+            let question = Question { method: method.to_owned(), params, answer };
+            match questions.sender.try_send(question) {
+                Ok(()) => answered.await.unwrap_or_else(|_| Err(unanswered())),
+                Err(_) => Err("the client has gone or has too many questions already".to_owned()),
             }
         }
-        _ => Err(format!("the client cannot be asked for '{method}'")),
+        (None, Client::Live(client)) => {
+            let answer = tokio::time::timeout(ANSWER_WITHIN, client.ask(method, params)).await;
+            answer.unwrap_or_else(|_| Err(unanswered()))
+        }
+        (None, _) => Err(format!("the client cannot be asked for '{method}'")),
     }
 }
 
@@ -275,24 +366,14 @@ async fn ask_caller(
     method: &str,
     params: Option<Value>,
 ) -> Result<Value, String> {
-    let known = caller.client.capabilities();
-    if !known.is_some_and(|known| known.allow(method, params.as_ref())) {
+    if !allows(caller, method, params.as_ref()) && operator(caller, method, params.as_ref()).is_none() {
         return Err(format!("the client cannot be asked for '{method}'"));
     }
+    let session = caller.session.id();
     // While a person thinks, the upstream's time stands still.
-    peer.allow(caller.session.id(), Some(ANSWER_WITHIN));
-    let asked = params.clone();
-    let asking = async {
-        let Some(questions) = &caller.questions else { return ask(&caller.client, method, params).await };
-        let (answer, answered) = oneshot::channel();
-        let question = Question { method: method.to_owned(), params, answer };
-        match questions.sender.try_send(question) {
-            Ok(()) => answered.await.unwrap_or_else(|_| Err("the client did not answer".to_owned())),
-            Err(_) => Err("the client has gone or has too many questions already".to_owned()),
-        }
-    };
-    let answer = recorded(caller, method, asked.as_ref(), asking).await;
-    peer.allow(caller.session.id(), None);
+    peer.allow(session, Some(ANSWER_WITHIN));
+    let answer = ask(caller, method, params, || peer.works_for(session)).await;
+    peer.allow(session, None);
     answer
 }
 

@@ -146,6 +146,11 @@ impl Upstream {
         &self.settings.name
     }
 
+    /// The same, as it is handed on with every call.
+    pub(super) fn label(&self) -> &Arc<str> {
+        &self.label
+    }
+
     fn sessions(&self) -> MutexGuard<'_, HashMap<String, Arc<Slot>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }

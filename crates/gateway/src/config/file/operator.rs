@@ -22,6 +22,10 @@ pub(in crate::config) struct Operator {
     /// Whether `aqueduct operator` may answer. It needs no more than the rights to the data directory.
     #[schemars(extend("default" = true))]
     pub(in crate::config) command_line: Option<bool>,
+    /// Whether a question that a server behind Aqueduct has for a person is shown to the operator too, who may answer it while
+    /// the operator's listener is open. Where the client cannot be asked, the call waits for the operator.
+    #[schemars(extend("default" = true))]
+    pub(in crate::config) inputs: Option<bool>,
     /// A program and its arguments, run once for everything that waits, with JSON about it on standard input. A relative
     /// path with a slash starts at this file's directory.
     #[schemars(extend("minItems" = 1))]

@@ -7,13 +7,13 @@ fn the_operators_side_is_on_by_default_and_every_key_takes_effect() {
     let default = load_text("").unwrap().operator;
     assert_eq!(default, Operator::default());
     assert_eq!(default.http.unwrap().to_string(), "127.0.0.1:7172");
-    assert!(default.dialog && default.command_line && !default.http_is_written);
+    assert!(default.dialog && default.command_line && default.inputs && !default.http_is_written);
 
     let checked = load_text(FULL).unwrap();
     let base = checked.file.unwrap().parent().unwrap().to_owned();
     let operator = checked.operator;
     assert_eq!(operator.http.unwrap().to_string(), "[::1]:9090");
-    assert!(operator.http_is_written && !operator.dialog && !operator.command_line);
+    assert!(operator.http_is_written && !operator.dialog && !operator.command_line && !operator.inputs);
     let hook = operator.command.as_ref().unwrap();
     assert_eq!(hook.program, base.join("./notify"));
     assert_eq!(hook.args[0].expose(), "--token=/home/a");

@@ -24,8 +24,8 @@ use crate::{
     store::safety::{Answered, ApprovalState},
 };
 
-type Answer = Result<Response, Problem>;
-type Body = Result<Bytes, BytesRejection>;
+pub(super) type Answer = Result<Response, Problem>;
+pub(super) type Body = Result<Bytes, BytesRejection>;
 
 /// Audit entries in one answer.
 const ENTRIES_DEFAULT: u32 = 100;
@@ -46,7 +46,7 @@ struct Reason {
     reason: String,
 }
 
-fn hand() -> Hand {
+pub(super) fn hand() -> Hand {
     Hand { by: "operator".to_owned(), channel: "page" }
 }
 

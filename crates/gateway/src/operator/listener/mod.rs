@@ -5,6 +5,7 @@
 
 mod api;
 mod entrance;
+pub(crate) mod inputs;
 pub(crate) mod reply;
 mod wait;
 mod webhook;
@@ -240,6 +241,8 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/api/v1/approvals/{id}/deny", post(api::deny))
         .route("/api/v1/approvals/{id}/revoke", post(api::revoke))
         .route("/api/v1/approvals/{id}/token", post(api::token))
+        .route("/api/v1/inputs", get(inputs::inputs))
+        .route("/api/v1/inputs/{id}", post(inputs::answer))
         .route("/api/v1/blocks", get(api::blocks))
         .route("/api/v1/blocks/{agent}/unblock", post(api::unblock))
         .route("/api/v1/challenges", get(api::challenges))

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{
+    Extension,
     extract::{RawQuery, State},
     response::Response,
 };
@@ -15,7 +16,7 @@ use super::{
     Shared, api,
     reply::{Problem, ok},
 };
-use crate::operator::signature::hex;
+use crate::{inspect::Role, operator::signature::hex};
 
 /// Other processes write to the store too, so that it has to be looked at.
 const LOOK: Duration = Duration::from_millis(300);
@@ -25,6 +26,7 @@ const LONGEST: Duration = Duration::from_secs(25);
 /// `seen` is the tag of the last answer; without it what there is now is answered.
 pub(super) async fn wait(
     State(shared): State<Arc<Shared>>,
+    Extension(role): Extension<Role>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let query = api::pairs(query.as_deref(), &["seen"])?;
@@ -37,16 +39,19 @@ pub(super) async fn wait(
         let now = Timestamp::now();
         let (approvals, challenges) = (shared.desk.pending(now).await?, shared.desk.challenges(now).await?);
         let mut hasher = Sha256::new();
-        for id in
-            approvals.iter().map(|approval| &approval.id).chain(challenges.iter().map(|asked| &asked.id))
-        {
+        let inputs = super::inputs::shown(&shared, role).await?;
+        let ids = approvals.iter().map(|approval| &approval.id);
+        let ids =
+            ids.chain(challenges.iter().map(|asked| &asked.id)).chain(inputs.iter().map(|input| &input.id));
+        for id in ids {
             hasher.update(id);
             hasher.update([0]);
         }
         let tag: String = hex(&hasher.finalize()).chars().take(32).collect();
         let is_news = query.get("seen").is_none_or(|seen| *seen != tag);
         if is_news || tokio::time::Instant::now() >= deadline {
-            let told = json!({"seen": tag, "approvals": approvals, "challenges": challenges});
+            let told =
+                json!({"seen": tag, "approvals": approvals, "challenges": challenges, "inputs": inputs});
             return Ok(ok(&told));
         }
         tokio::time::sleep(LOOK).await;

@@ -90,6 +90,8 @@ struct Shared {
     /// Whether the operator's listener is up, in this process or in another one on the data directory.
     page: AtomicBool,
     command_line: bool,
+    /// Whether questions of servers are shown there.
+    inputs: bool,
     /// Who looks whether an offer was answered elsewhere.
     watchers: Running,
     store: Option<SafetyStore>,
@@ -136,6 +138,7 @@ impl Channels {
             answers,
             page,
             command_line: settings.command_line,
+            inputs: settings.inputs,
             watchers: running(),
             store,
         });
@@ -160,6 +163,11 @@ impl Channels {
             }
         }
         Err(format!("no person can be asked ({})", whys.join("; ")))
+    }
+
+    /// Whether a person could answer what servers ask: only the page has forms for that.
+    pub(crate) fn take_inputs(&self) -> bool {
+        self.shared.inputs && self.shared.page.load(Ordering::Relaxed)
     }
 
     /// Asks through every channel that goes to the person.

@@ -288,6 +288,7 @@ impl SafetyStore {
                 let before = now.saturating_sub(KEPT).unwrap_or(now).as_microsecond();
                 connection.execute("DELETE FROM approvals WHERE expires_at < ?1", [before])?;
                 super::agents::purge(connection, now)?;
+                super::inputs::purge(connection, now)?;
                 super::tokens::purge(connection, now)
             })
             .await

@@ -11,10 +11,12 @@ use super::database::{Database, Options};
 pub mod agents;
 mod approvals;
 mod audit;
+pub mod inputs;
 mod schema;
 mod tokens;
 
 pub use approvals::{Answered, Approval, ApprovalKind, ApprovalState, Claim, NewApproval};
+pub use inputs::{Input, InputAnswered, NewInput};
 pub(crate) use schema::FILE;
 pub use tokens::NewToken;
 
