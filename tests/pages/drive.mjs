@@ -119,6 +119,33 @@ const scenes = {
     troubles.length = 0;
   },
 
+  /** A resource that was read: its address, nothing of what it says, and what it says now once that is asked for. */
+  async resource() {
+    await open(`/#key=${key}`);
+    await page.waitForTimeout(300);
+    const [id] = JSON.parse(process.env.TRACES);
+    await open(`/traces/${id}`);
+    await sees("spans");
+    for (const presses of [1, 2]) {
+      for (let i = 0; i < presses; i++) await page.keyboard.press("j");
+      await page.keyboard.press("Enter");
+      await page.getByRole("tab", { name: "Result" }).click();
+      await sees("What resources contain is never recorded");
+      if (await page.getByText("as it is", { exact: false }).count()) throw new Error("content is shown before it is asked for");
+      await sees("note://one");
+      await page.getByRole("button", { name: "Read it again now" }).click();
+      await sees("as it is <b>now</b>");
+      await sees("text/plain");
+      await wide();
+      await shot(`resource-${presses}`);
+      await page.getByRole("button", { name: "Close the details" }).click();
+    }
+    await open("/servers");
+    await sees("failed");
+    await open("/servers/broken");
+    await sees("It failed last");
+  },
+
   /** An address is text, and nothing opens it. */
   async address() {
     await open(`/waiting#key=${key}`);

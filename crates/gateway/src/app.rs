@@ -183,6 +183,11 @@ pub fn open(config: &Checked) -> Result<App, Error> {
 fn inspect(config: &Checked, store: TraceStore, gateway: Option<&Arc<Gateway>>) -> Inspect {
     let mut servers = Configured::new(config);
     if let Some(gateway) = gateway.map(Arc::downgrade) {
+        let running = gateway.clone();
+        servers = servers.with_states(move || {
+            let gateway = running.upgrade();
+            gateway.and_then(|gateway| Some(gateway.upstreams()?.states())).unwrap_or_default()
+        });
         servers = servers.with_tools(move || {
             let Some(surface) = gateway.upgrade().map(|gateway| gateway.surface()) else {
                 return String::new();

@@ -72,6 +72,7 @@ export interface ServerRow {
   p99_us: number | null;
   last_us: number | null;
   state: string | null;
+  error?: string | null;
   tools: number | null;
   held: number;
 }
@@ -128,8 +129,8 @@ export interface Graph {
 }
 
 export interface Tokens {
-  servers: { server: string; eager_tokens: number; tools: number }[];
-  ours: { tools_list_tokens: number };
+  servers: { server: string; eager_tokens: number | null; tools: number }[];
+  ours: { tools_list_tokens: number | null };
   calls: { operation: string; calls: number; result_tokens: number }[];
 }
 

@@ -19,7 +19,7 @@ const COLUMNS: [Column, string, boolean][] = [
   ["p50_us", "p50", false],
   ["p95_us", "p95", true],
   ["p99_us", "p99", false],
-  ["tokens", "Tokens", true],
+  ["tokens", "Tokens, about", true],
 ];
 
 export default function Server() {
@@ -33,7 +33,7 @@ export default function Server() {
     <section class="page">
       <div class="bar">
         <h1><a href="/servers">Servers</a> / {plain(name)}</h1>
-        {data && <State state={data.server.state} />}
+        {data && <State state={data.server.state} error={data.server.error ?? null} />}
         <Select label="Time" value={time} choices={TIMES.filter((one) => one.value)} onChange={(value) => changeQuery({ time: value })} />
       </div>
       {load.problem?.status === 404 ? (
@@ -42,6 +42,7 @@ export default function Server() {
         <ProblemNote problem={load.problem} again={load.again} />
       )}
       {!data && !load.problem && <Loading what="the server" />}
+      {data?.server.error && <p class="error-text" role="note">It failed last: {plain(data.server.error)}</p>}
       {data && (
         <>
           <dl class="figures">

@@ -55,7 +55,7 @@ export default function Servers() {
                     {row.held > 0 && <span class="cut-mark" title="Tools whose definition changed are held back until that is accepted."> {count(row.held)} changed</span>}
                     {row.running > 0 && <span class="run-text"> {count(row.running)} running</span>}
                   </td>
-                  <td class="opt"><State state={row.state} /></td>
+                  <td class="opt"><State state={row.state} error={row.error ?? null} /></td>
                   <td class="number">{count(row.calls)}</td>
                   <td class={`number ${row.errors > 0 ? "error-text" : "muted"}`}>{share(row.errors, row.calls)}</td>
                   <td class="number">{duration(row.p50_us)}</td>
@@ -75,30 +75,35 @@ export default function Servers() {
   );
 }
 
-export function State({ state }: { state: string | null }) {
+export function State({ state, error = null }: { state: string | null; error?: string | null }) {
   if (state === null) return <span class="muted">–</span>;
   const kind = /^(ready|connected|running|open|ok|up)$/i.test(state) ? "ok" : /^(connecting|starting|restarting|reconnecting|idle|closed|asleep|known|unknown)/i.test(state) ? "waiting" : "error";
-  return <span class={`status ${kind}`}><i aria-hidden="true" /><span>{plain(state)}</span></span>;
+  return (
+    <span class={`status ${kind}`} title={error === null ? undefined : plain(error)}>
+      <i aria-hidden="true" /><span>{plain(state)}</span>
+    </span>
+  );
 }
 
 /** What the tools cost if a model saw them all, against what it sees of ours. */
 function TokenLedger({ tokens }: { tokens: Tokens }) {
-  const eager = tokens.servers.reduce((sum, row) => sum + row.eager_tokens, 0);
-  const ours = tokens.ours.tools_list_tokens;
+  const eager = tokens.servers.reduce((sum, row) => sum + (row.eager_tokens ?? 0), 0);
+  const ours = tokens.ours.tools_list_tokens ?? 0;
   const most = Math.max(eager, ours, 1);
   const calls = [...tokens.calls].sort((a, b) => b.result_tokens - a.result_tokens).slice(0, 15);
   return (
     <>
       <h2>Tokens</h2>
-      <div class="ledger">
+      {eager === 0 && ours === 0 && <p class="muted">This program cannot count the tokens of tools: it was built without the feature <code>tokens</code>.</p>}
+      {(eager > 0 || ours > 0) && <div class="ledger">
         <div><span>All tools, listed each</span><svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect class="eager" width={(100 * eager) / most} height="10" /></svg><b>{count(eager)}</b></div>
         <div><span>Through the gateway</span><svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true"><rect class="ours" width={(100 * ours) / most} height="10" /></svg><b>{count(ours)}</b></div>
-      </div>
+      </div>}
       {eager > ours && ours > 0 && <p class="muted">A model that begins with the gateway's list reads {share(eager - ours, eager)} less.</p>}
       {calls.length > 0 && (
         <div class="table">
           <table>
-            <thead><tr><th class="main">Operation</th><th class="number">Calls</th><th class="number">Tokens of results</th><th class="number opt">A call</th></tr></thead>
+            <thead><tr><th class="main">Operation</th><th class="number">Calls</th><th class="number" title="A quarter of the bytes of recorded results, unless whoever reported them has counted">Tokens of results, about</th><th class="number opt">A call</th></tr></thead>
             <tbody>
               {calls.map((row) => (
                 <tr key={row.operation}>

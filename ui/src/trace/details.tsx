@@ -1,13 +1,15 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { health, post, said } from "../api/client.ts";
 import type { Attributes, SpanFull } from "../api/types.ts";
 import { bytes, clock, count, duration, plain, short } from "../lib/format.ts";
 import { useLoad } from "../lib/hooks.ts";
 import { to } from "../lib/router.ts";
+import { useSignal } from "../lib/signal.ts";
 import { Copy, Empty, Loading, ProblemNote, StatusMark, Time } from "../parts/basic.tsx";
 import { Code } from "../parts/code.tsx";
 import { CancelOperation } from "../pages/operations.tsx";
-import { argumentsOf, cutOf, isMark, resourceOf, resultsOf } from "./values.ts";
+import { argumentsOf, cutOf, isMark, resourceOf, resultsOf, serverOf } from "./values.ts";
 
 const TABS = ["Attributes", "Arguments", "Result", "Events", "Links"] as const;
 type Tab = (typeof TABS)[number];
@@ -152,8 +154,8 @@ function Results({ span }: { span: SpanFull }) {
             <div><dt>MIME type</dt><dd>{plain(resource.type ?? "not told")}</dd></div>
             {resource.size !== null && <div><dt>Size</dt><dd>{bytes(resource.size)}</dd></div>}
           </dl>
-          <p>What resources contain is never recorded. To see it, read it again, through the gateway and with the rights that you have now:</p>
-          <Code label="The request" value={{ method: "resources/read", params: { uri: resource.uri } }} />
+          <p class="muted">What resources contain is never recorded.</p>
+          <ReadAgain key={`${span.span_id} ${resource.uri}`} server={span.peer ?? serverOf(attributes)} uri={resource.uri} />
         </div>
       )}
       {found.map((name) => <Value key={name} name={name} attributes={attributes} />)}
@@ -162,6 +164,48 @@ function Results({ span }: { span: SpanFull }) {
           <p>{span.status === "running" || span.status === "waiting" ? "It is still under way." : "There was none, or it is not recorded at this capture level."}</p>
         </Empty>
       )}
+    </>
+  );
+}
+
+interface Content {
+  uri?: string;
+  mimeType?: string;
+  text?: string;
+  blob?: string;
+}
+
+/** REQ-IUI-05: fetches it now, from the server that has it. What comes is shown here and kept nowhere. */
+function ReadAgain({ server, uri }: { server: string | null; uri: string }) {
+  const role = useSignal(health)?.role ?? "operator";
+  const [isBusy, setBusy] = useState(false);
+  const [told, setTold] = useState<string | null>(null);
+  const [contents, setContents] = useState<Content[] | null>(null);
+  if (role !== "operator") return <p class="muted">Whoever has the operator's key can read it again.</p>;
+  const read = async (): Promise<void> => {
+    setBusy(true);
+    setTold(null);
+    try {
+      setContents((await post<{ contents: Content[] }>("resources/read", server === null ? { uri } : { server, uri })).contents);
+    } catch (error) {
+      setContents(null);
+      setTold(said(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <button type="button" disabled={isBusy} onClick={() => void read()}>{contents === null ? "Read it again now" : "Read it once more"}</button>
+      {told !== null && <p class="error-text" role="alert">{plain(told)}</p>}
+      {contents?.length === 0 && <p class="muted">It is empty.</p>}
+      {contents?.map((content, index) => (
+        <div class="value" key={index}>
+          <h3>{plain(content.mimeType ?? "no MIME type")} <span class="muted">as it is now</span></h3>
+          {typeof content.text === "string" && <Code label="The resource" value={content.text} />}
+          {typeof content.blob === "string" && <p class="muted">{bytes(Math.floor((content.blob.length * 3) / 4))} that are no text.</p>}
+        </div>
+      ))}
     </>
   );
 }

@@ -47,3 +47,9 @@ export function resourceOf(attributes: Attributes): Resource | null {
   const size = attributes["mcp.resource.bytes"];
   return { uri, type: typeof type === "string" ? type : null, size: typeof size === "number" ? size : null };
 }
+
+/** The server that a request was for, where its span says so. */
+export function serverOf(attributes: Attributes): string | null {
+  const server = attributes["mcp.peer.server_id"];
+  return typeof server === "string" ? server : null;
+}

@@ -28,7 +28,7 @@ use tokio::sync::Semaphore;
 pub use self::{
     live::data as event_data,
     openapi::openapi,
-    upstreams::{Configured, Drift, ServerInfo, Servers, TokenCosts},
+    upstreams::{Configured, Drift, ServerInfo, Servers, States, TokenCosts},
 };
 use crate::{
     store::TraceStore,

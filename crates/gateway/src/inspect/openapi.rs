@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{act, health, lists, live, servers, trees};
 use crate::{
-    operator::listener::{inputs, reply::ok},
+    operator::listener::{inputs, reply::ok, resources},
     store::traces::Graph,
 };
 
@@ -145,6 +145,12 @@ const ENDPOINTS: &[Endpoint] = &[
         Answer::Json(of::<inputs::InputDone>),
     )
     .takes(of::<inputs::InputAnswer>),
+    post(
+        "/api/v1/resources/read",
+        "Read a resource again, through the server that has it; nothing of it is recorded",
+        Answer::Json(of::<resources::ResourceRead>),
+    )
+    .takes(of::<resources::ReadResource>),
     get("/api/v1/blocks", "Agents that are blocked", &[], Answer::Object("{blocks: [...]}")),
     post(
         "/api/v1/blocks/{agent}/unblock",

@@ -35,8 +35,11 @@ pub(super) struct AllServers {
 pub(super) struct OneServer {
     #[serde(flatten)]
     stats: ServerStats,
-    /// Whether it was ever asked what it offers: known or unknown; null if it is not configured here.
+    /// How it is in this process: running, starting, idle, failed. Where only the data is looked at, whether it was ever asked what
+    /// it offers: known or unknown. Null if it is not configured here.
     state: Option<String>,
+    /// Why it failed last.
+    error: Option<String>,
     tools: Option<u32>,
     /// Tools that have changed and wait to be accepted.
     held: u32,
@@ -62,6 +65,7 @@ impl OneServer {
         Self {
             stats,
             state: info.map(|info| info.state.clone()),
+            error: info.and_then(|info| info.error.clone()),
             tools: info.and_then(|info| info.tools),
             held: info.map_or(0, |info| info.held),
         }

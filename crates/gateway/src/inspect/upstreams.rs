@@ -1,10 +1,12 @@
 //! What is known of the servers behind us besides how they did.
 
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{adapters::upstream::catalogue::Catalogues, config};
+use crate::{adapters::upstream::catalogue::Catalogues, config, operator::shown::line};
 
 /// Who knows the servers. Its answers may take a moment; they are asked for on a thread that may wait.
 pub trait Servers: Send + Sync {
@@ -18,6 +20,8 @@ pub trait Servers: Send + Sync {
 pub struct ServerInfo {
     pub name: String,
     pub state: String,
+    /// Why it failed last.
+    pub error: Option<String>,
     pub tools: Option<u32>,
     pub held: u32,
 }
@@ -67,19 +71,33 @@ pub struct Configured {
     catalogues: Option<Catalogues>,
     /// Our own tools, as JSON.
     tools: Option<Box<dyn Fn() -> String + Send + Sync>>,
+    /// How servers are in this process.
+    states: Option<Box<dyn Fn() -> States + Send + Sync>>,
 }
+
+/// By the server's name: a word, and why it failed.
+pub type States = HashMap<String, (&'static str, Option<String>)>;
+
+/// The longest reason, in characters.
+const ERROR_CHARS_MAX: usize = 500;
 
 impl Configured {
     #[must_use]
     pub fn new(config: &config::Checked) -> Self {
         let catalogues = Some(Catalogues::new(&config.store.data));
-        Self { upstreams: config.upstreams.clone(), catalogues, tools: None }
+        Self { upstreams: config.upstreams.clone(), catalogues, tools: None, states: None }
     }
 
     /// Says how our own list of tools is written.
     #[must_use]
     pub fn with_tools(self, tools: impl Fn() -> String + Send + Sync + 'static) -> Self {
         Self { tools: Some(Box::new(tools)), ..self }
+    }
+
+    /// Says how servers are that this process runs or is connected to.
+    #[must_use]
+    pub fn with_states(self, states: impl Fn() -> States + Send + Sync + 'static) -> Self {
+        Self { states: Some(Box::new(states)), ..self }
     }
 
     fn kept(
@@ -96,9 +114,16 @@ fn count(number: usize) -> u32 {
 
 impl Servers for Configured {
     fn list(&self) -> Vec<ServerInfo> {
-        let infos = self.kept().map(|(settings, kept)| ServerInfo {
+        let mut states = self.states.as_ref().map(|states| states()).unwrap_or_default();
+        let mut state = |name: &str, is_known: bool| {
+            states.remove(name).unwrap_or((if is_known { "known" } else { "unknown" }, None))
+        };
+        let infos =
+            self.kept().map(|(settings, kept)| (state(&settings.name, kept.is_some()), settings, kept));
+        let infos = infos.map(|((state, error), settings, kept)| ServerInfo {
             name: settings.name.clone(),
-            state: if kept.is_some() { "known" } else { "unknown" }.to_owned(),
+            state: state.to_owned(),
+            error: error.map(|error| line(&error, ERROR_CHARS_MAX)),
             tools: kept.as_ref().map(|kept| count(kept.tools.iter().filter(|tool| !tool.gone).count())),
             held: kept.as_ref().map_or(0, |kept| count(kept.held().count())),
         });

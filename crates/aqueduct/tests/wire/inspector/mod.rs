@@ -7,6 +7,7 @@ mod inputs;
 mod live;
 mod page;
 pub(crate) mod recorded;
+mod resources;
 mod within;
 
 use std::{path::Path, sync::LazyLock};

@@ -42,9 +42,13 @@ impl Browser {
     }
 
     fn command(&self, page: &Page, scene: &str) -> Command {
+        self.drive(&page.address, &page.key, scene)
+    }
+
+    fn drive(&self, address: &str, key: &str, scene: &str) -> Command {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/pages/drive.mjs");
         let mut command = Command::new("node");
-        command.arg(script).arg(&self.modules).args([&self.chromium, &page.address, &page.key, scene]);
+        command.arg(script).arg(&self.modules).args([self.chromium.as_str(), address, key, scene]);
         // Where pictures are wanted, as for the documents.
         command.args(std::env::var_os("AQUEDUCT_SHOTS"));
         command
@@ -103,30 +107,45 @@ fn a_form_of_a_server_is_filled_in_on_the_page() {
         },
         "required": ["street"],
     }});
-    let asking = {
+    // The client is asked by its call's answer, so that nobody's patience ends while the page is looked at.
+    let mut meta = stateless_meta();
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"form": {}, "url": {}}});
+    let asks = |question: &Value| {
         let params = json!({"method": "elicitation/create", "question": question.to_string()});
-        let mut client = page.client();
-        std::thread::spawn(move || call(&mut client, "near_ask", params))
+        let arguments = json!({"operation": "near_ask", "params": params});
+        json!({"name": "mcp_aql", "arguments": arguments, "_meta": meta})
     };
+    let mut client = page.client();
+    let mut params = asks(&question);
+    let asked = client.request("tools/call", params.clone())["result"].clone();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
     let viewer = std::fs::read_to_string(page.place.path().join("data/viewer.key")).unwrap();
     succeeded(&browser.command(&page, "input").env("VIEWER", viewer.trim()).output().unwrap());
     let expected =
         json!({"street": "Low Street 7 \u{202e}", "boxes": 3, "size": "l", "days": ["tu"], "express": false});
-    let said = asking.join().unwrap()["data"]["said"].clone();
-    assert_eq!(said, json!({"action": "accept", "content": expected}));
+    params["requestState"] = asked["requestState"].clone();
+    params["inputResponses"] = json!({"question": {"action": "decline"}});
+    let answer = client.request("tools/call", params)["result"]["content"][0]["text"].clone();
+    let answer: Value = serde_json::from_str(answer.as_str().unwrap()).unwrap();
+    assert_eq!(answer["data"]["said"], json!({"action": "accept", "content": expected}), "{answer}");
 
     // An address waits for its client, and is nothing but text here.
     let address =
         json!({"mode": "url", "message": "Sign in", "url": "javascript:alert(1)", "elicitationId": "1"});
-    let params = json!({"method": "elicitation/create", "question": address.to_string()});
-    let mut meta = stateless_meta();
-    meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"url": {}}});
-    let arguments = json!({"operation": "near_ask", "params": params});
-    let asked = page
-        .client()
-        .request("tools/call", json!({"name": "mcp_aql", "arguments": arguments, "_meta": meta}));
+    let asked = client.request("tools/call", asks(&address));
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
     browser.plays(&page, "address", &json!([]));
+}
+
+/// REQ-IUI-05
+#[test]
+fn a_resource_is_read_again_from_its_span() {
+    let Some(browser) = Browser::installed() else { return };
+    let notes = super::resources::Notes::open();
+    let trace = notes.read();
+    notes.says("as it is <b>now</b>");
+    let mut command = browser.drive(&notes.address, &notes.key, "resource");
+    succeeded(&command.env("TRACES", json!([trace]).to_string()).output().unwrap());
 }
 
 /// REQ-IUI-04

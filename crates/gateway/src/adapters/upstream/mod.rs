@@ -155,6 +155,12 @@ impl Upstreams {
         self.bearers.as_ref()
     }
 
+    /// How each is in this process: running, starting, idle, or failed and why.
+    #[must_use]
+    pub fn states(&self) -> HashMap<String, (&'static str, Option<String>)> {
+        self.all.iter().map(|upstream| (upstream.name().to_owned(), upstream.state())).collect()
+    }
+
     #[must_use]
     pub fn are_any(&self) -> bool {
         !self.all.is_empty()

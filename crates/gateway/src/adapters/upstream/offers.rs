@@ -48,7 +48,7 @@ pub struct Refused {
 }
 
 const INVALID_PARAMS: i64 = -32602;
-const RESOURCE_NOT_FOUND: i64 = -32002;
+pub(crate) const RESOURCE_NOT_FOUND: i64 = -32002;
 const INTERNAL: i64 = -32603;
 
 fn invalid(message: impl Into<String>) -> Refused {
@@ -197,6 +197,25 @@ impl Upstreams {
             }
             _ => Err(Refused { code: -32601, message: format!("'{method}' is not offered") }),
         }
+    }
+
+    /// Reads a resource of a server by the address that was recorded: the server's own, or the one that we list.
+    pub async fn read_again(
+        &self,
+        session: &Arc<Session>,
+        server: Option<&str>,
+        uri: &str,
+    ) -> Result<String, Refused> {
+        let offers = self.offers.load_full();
+        let scheme = server.filter(|_| offers.wrapped.is_none()).map(scheme_of);
+        let is_own =
+            |scheme: &String| !uri.strip_prefix(scheme.as_str()).is_some_and(|rest| rest.starts_with('+'));
+        let address = match scheme.filter(is_own) {
+            Some(scheme) => format!("{scheme}+{uri}"),
+            None => uri.to_owned(),
+        };
+        let params = Map::from_iter([("uri".to_owned(), Value::String(address))]);
+        self.read(&offers, session, params, None).await
     }
 
     async fn read(

@@ -348,6 +348,16 @@ impl Upstream {
         }
     }
 
+    /// How it is, and why it failed last without what must not be repeated.
+    pub(super) fn state(&self) -> (&'static str, Option<String>) {
+        let states = self.slots().into_iter().map(|slot| slot.state());
+        let rank = |(state, _): &(&str, _)| {
+            ["failed", "starting", "running"].iter().position(|known| known == state)
+        };
+        let (state, why) = states.max_by_key(rank).unwrap_or(("idle", None));
+        (state, why.map(|why| self.veil.cover(why)))
+    }
+
     /// Whether something runs or is connected.
     pub(super) fn is_live(&self) -> bool {
         self.slots().iter().any(|slot| slot.now().is_some())

@@ -121,6 +121,18 @@ impl Slot {
         self.live.load_full().filter(|peer| !peer.is_over())
     }
 
+    /// How it is: connected, being opened, given up for now with the reason, or simply not needed yet.
+    pub(super) fn state(&self) -> (&'static str, Option<String>) {
+        if self.now().is_some() {
+            return ("running", None);
+        }
+        match self.attempts.try_lock() {
+            Err(_) => ("starting", None),
+            Ok(attempts) if attempts.failures > 0 => ("failed", Some(attempts.last.clone())),
+            Ok(_) => ("idle", None),
+        }
+    }
+
     /// The connection, opened if need be. Whoever comes while it is being opened waits for the same one.
     pub(super) async fn peer(self: &Arc<Self>) -> Result<Arc<Peer>, Trouble> {
         self.touch();

@@ -7,6 +7,7 @@ mod api;
 mod entrance;
 pub(crate) mod inputs;
 pub(crate) mod reply;
+pub(crate) mod resources;
 mod wait;
 mod webhook;
 
@@ -243,6 +244,7 @@ fn router(shared: Arc<Shared>) -> Router {
         .route("/api/v1/approvals/{id}/token", post(api::token))
         .route("/api/v1/inputs", get(inputs::inputs))
         .route("/api/v1/inputs/{id}", post(inputs::answer))
+        .route("/api/v1/resources/read", post(resources::again))
         .route("/api/v1/blocks", get(api::blocks))
         .route("/api/v1/blocks/{agent}/unblock", post(api::unblock))
         .route("/api/v1/challenges", get(api::challenges))

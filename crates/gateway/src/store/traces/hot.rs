@@ -46,7 +46,7 @@ impl<'a> Hot<'a> {
             request: given(&[names::REQUEST_ID]),
             parent_request: given(&[names::PARENT_REQUEST_ID]),
             error,
-            tokens: span.attributes.get(names::RESULT_TOKENS).and_then(Value::as_i64),
+            tokens: tokens(span),
         }
     }
 }
@@ -90,4 +90,20 @@ pub(super) fn is_root(span: &Span) -> bool {
             && span.attributes.get(names::REQUEST_ID).is_some_and(|id| *id == *span.session)
     };
     span.parent.is_none() || span.kind == Kind::Server || is_run()
+}
+/// So many bytes of JSON or English make a token, about.
+const BYTES_A_TOKEN: i64 = 4;
+/// How long a result was that is only kept in part.
+const OUTPUT_BYTES: &str = "mcp.tool.output_json_bytes";
+
+/// What the result costs a model: as it was counted, or estimated from how long it is.
+fn tokens(span: &Span) -> Option<i64> {
+    let whole = |name: &str| span.attributes.get(name).and_then(Value::as_i64);
+    let counted = whole(names::RESULT_TOKENS);
+    let cut = || whole(OUTPUT_BYTES);
+    let kept = || {
+        let text = span.attributes.get(names::OUTPUT)?.as_str()?;
+        i64::try_from(text.len()).ok()
+    };
+    counted.or_else(|| Some(cut().or_else(kept)?.max(0) / BYTES_A_TOKEN))
 }

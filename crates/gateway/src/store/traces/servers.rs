@@ -66,6 +66,7 @@ pub struct ServerDetails {
 pub struct TokenRow {
     pub operation: String,
     pub calls: u64,
+    /// As they were counted; where nobody did, estimated as a quarter of the bytes of recorded results.
     pub result_tokens: u64,
 }
 
