@@ -24,6 +24,14 @@ test("a request is one row from its start to its end", () => {
   );
 });
 
+test("a session is no row beside its request, unless every event is one", () => {
+  const events = [event(1, "SessionStarted", "a"), event(2, "McpRequestStarted", "a"), event(3, "SessionFinished", "a")];
+  const [requests, everything] = [new Tail(), new Tail(true)];
+  requests.push(events);
+  everything.push(events);
+  assert.deepEqual([requests.rows.length, everything.rows.length], [1, 3]);
+});
+
 test("every event is a row where that is asked for", () => {
   const tail = new Tail(true);
   tail.push([event(1, "McpRequestStarted", "a"), event(2, "McpRequestFinished", "a", { status: "OK" })]);

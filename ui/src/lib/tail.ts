@@ -55,6 +55,8 @@ export class Tail {
           if (event.name === "ProgressUpdate") continue;
         }
       }
+      // A request's session begins and ends with it, and would stand there twice.
+      if (!this.isRaw && event.name.startsWith("Session")) continue;
       const row = rowOf(event);
       this.rows.unshift(row);
       if (!this.isRaw && event.name === "McpRequestStarted") {
