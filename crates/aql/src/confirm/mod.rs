@@ -6,5 +6,6 @@ mod shown;
 mod token;
 
 pub use scope::{NOT_BOUND, Scope, call_hash, params_hash};
-pub use shown::{SHOWN_BYTES_MAX, recorded, shown, shown_request};
+pub use secrets::{is_plain, is_secret_key};
+pub use shown::{SHOWN_BYTES_MAX, recorded, recorded_value, shown, shown_request};
 pub use token::{Lifetimes, Refused, Token, TokenKind, redeem};

@@ -35,7 +35,8 @@ const HOLDING: [&str; 13] = [
 ];
 
 /// Whether what has this name is secret as a whole.
-pub(super) fn is_secret_key(name: &str) -> bool {
+#[must_use]
+pub fn is_secret_key(name: &str) -> bool {
     let words = name.trim().trim_start_matches('-');
     let plain: String =
         words.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
@@ -55,6 +56,18 @@ pub(super) fn is_secret_pair(object: &Map<String, Value>) -> bool {
 /// Whether this is a flag whose secret is the next argument.
 pub(super) fn announces(argument: &str) -> bool {
     argument.starts_with('-') && !argument.contains(['=', ' ']) && is_secret_key(argument)
+}
+
+/// Whether a text has nothing but short words in small letters, of which none announces a secret. Most texts have, and need
+/// no further look.
+#[must_use]
+pub fn is_plain(text: &str) -> bool {
+    const WORD_BYTES_MAX: usize = 16;
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'/';
+    let mut words = text.split_ascii_whitespace();
+    words.all(|word| {
+        word.len() <= WORD_BYTES_MAX && word.bytes().all(is_plain) && word != "bearer" && word != "basic"
+    })
 }
 
 /// A text without what looks like a secret in it. The name is that of the member which holds it.
@@ -131,7 +144,9 @@ const QUOTES: [char; 13] = ['"', '\'', '`', ',', ';', '(', ')', '[', ']', '{', '
 
 /// The word with something else in the place of its core.
 fn put(word: &str, core: &str, instead: &str) -> String {
-    match core.is_empty() {
+    // What is hidden already stays as it is, and nothing else stands beside it.
+    let is_hidden = core == instead.trim_matches(QUOTES) && word.contains(instead);
+    match core.is_empty() || is_hidden {
         true => word.to_owned(),
         false => word.replacen(core, instead, 1),
     }

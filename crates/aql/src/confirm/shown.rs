@@ -33,6 +33,21 @@ pub fn recorded(operation: Option<&Operation>, params: &Map<String, Value>) -> V
     members(params, &declared, &mut Room::endless())
 }
 
+/// What [`recorded`] makes of one value under a name that is no secret's; nothing where it stays as it is.
+#[must_use]
+pub fn recorded_value(name: &str, value: &Value) -> Option<Value> {
+    let is_plain = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => secrets::is_plain(text),
+        Value::Array(_) | Value::Object(_) => false,
+    };
+    if is_plain {
+        return None;
+    }
+    let shown = one(name, value, &mut Room::endless());
+    (shown != *value).then_some(shown)
+}
+
 /// The same for a request that is no operation's.
 #[must_use]
 pub fn shown_request(params: &Map<String, Value>, bytes_max: usize) -> Value {
@@ -210,6 +225,33 @@ mod tests {
             shown,
             json!({"url": "https://REDACTED@host/x?token=REDACTED&page=2", "command": "A_TOKEN=[redacted] ls -l /tmp"})
         );
+    }
+
+    /// What is hidden once stays so, and what needs no look looks no different.
+    #[test]
+    fn hiding_twice_is_hiding_once_and_the_short_way_is_the_long_one() {
+        for text in [
+            "Authorization: Bearer abc123def456",
+            "password: hunter2 and more",
+            "Cookie: a=1; b=2",
+            "tool --password hunter2",
+            "https://me:pw@host/x?token=abc",
+            "DB_PASSWORD=x y",
+            "bearer a1b2c3d4",
+            "basic dxnlcjpw",
+            "plain words only 12 of/them",
+            "a8fk29dlq0zx7tn3vb5m",
+            "hf_0123456789ab",
+        ] {
+            let once = recorded_value("note", &json!(text));
+            let long = super::one("note", &json!(text), &mut Room::endless());
+            assert_eq!(once.clone().unwrap_or_else(|| json!(text)), long, "{text}");
+            if let Some(once) = once {
+                assert_eq!(recorded_value("note", &once), None, "{text}");
+            }
+        }
+        assert!(recorded_value("x", &json!({"a": ["sk-live0123456789"]})).is_some());
+        assert_eq!(recorded_value("x", &json!({"a": [1, null, true, "words"]})), None);
     }
 
     /// Whoever decides has to see what it is about.

@@ -163,7 +163,7 @@ impl Reports {
             parent,
             session: String::new(),
             engine: Engine::Asyncio,
-            name: short(span.name, NAME_BYTES_MAX),
+            name: named(span.name),
             kind,
             status: came_out(reported.code, ended.is_some(), &attributes),
             started,
@@ -189,7 +189,7 @@ impl Reports {
         attributes
             .extend(counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| ((*name).to_owned(), (*n).into())));
         if !span.trace_state.is_empty() {
-            attributes.insert("w3c.tracestate".to_owned(), short(span.trace_state, NAME_BYTES_MAX).into());
+            attributes.insert("w3c.tracestate".to_owned(), named(span.trace_state).into());
         }
         self.inherit(origin, attributes);
         alias::add(kind, attributes);
@@ -259,7 +259,7 @@ fn kept(attributes: Vec<wire::KeyValue>) -> Attributes {
 
 fn event(event: wire::Event) -> Happening {
     Happening {
-        name: short(event.name, NAME_BYTES_MAX),
+        name: named(event.name),
         at: Nanos::try_from(event.time_unix_nano).unwrap_or(Nanos::MAX),
         attributes: kept(event.attributes),
     }
@@ -299,7 +299,11 @@ fn came_out(code: i32, has_ended: bool, attributes: &Attributes) -> Status {
 fn why(reported: wire::Status, events: &[Happening], came_out: Status, attributes: &mut Attributes) {
     if came_out != Status::Error && came_out != Status::Cancelled {
         if !reported.message.is_empty() {
-            attributes.insert("otel.status_description".to_owned(), reported.message.into());
+            let mut description =
+                Attributes::from([("otel.status_description".to_owned(), reported.message.into())]);
+            veil::veil(&mut description);
+            preview::cut(&mut description);
+            attributes.append(&mut description);
         }
         return;
     }
@@ -340,6 +344,13 @@ fn engine(origin: &Origin, kind: Kind, attributes: &Attributes) -> Engine {
         return Engine::Inbound;
     }
     Engine::Asyncio
+}
+
+/// A name without secrets, and not too long.
+fn named(text: String) -> String {
+    let mut text = short(text, NAME_BYTES_MAX);
+    veil::text(&mut text);
+    text
 }
 
 fn short(mut text: String, bytes_max: usize) -> String {

@@ -61,6 +61,8 @@ pub fn is_likely(time: Nanos, now: Nanos) -> bool {
 
 /// Holds a span that was not recorded here to what holds for all: no secrets, and no value too long.
 pub(super) fn tidy(span: &mut Span) {
+    veil::text(&mut span.name);
+    span.events.iter_mut().for_each(|event| veil::text(&mut event.name));
     let events = span.events.iter_mut().map(|event| &mut event.attributes);
     let links = span.links.iter_mut().map(|link| &mut link.attributes);
     for attributes in events.chain(links).chain([&mut span.attributes]) {

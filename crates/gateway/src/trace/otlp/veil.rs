@@ -1,11 +1,12 @@
-//! Secrets in what is reported, where everybody puts them: under the names of headers and keys, and behind `Bearer`.
+//! Secrets in what is reported: by the same rules as in our own calls, in names and texts, in JSON within texts and in
+//! addresses, and the codes of people as well.
 
-use std::sync::LazyLock;
+use std::{cell::RefCell, collections::HashMap};
 
-use memchr::memmem::Finder;
+use aql::{autonomy::code, confirm};
 use serde_json::Value;
 
-use crate::trace::Attributes;
+use crate::trace::{Attributes, names};
 
 const REDACTED: &str = "[redacted]";
 
@@ -34,37 +35,116 @@ const SECRET: [&str; 22] = [
     "passwd",
     "privatekey",
 ];
-/// No token is shorter.
-const TOKEN_CHARS_MIN: usize = 8;
-
-static BEARER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("earer "));
+/// Names that sound like a secret's, and are none.
+const PLAIN: [&str; 4] =
+    [names::PROGRESS_TOKEN, names::STOP_REASON, "gen_ai.token.type", "gen_ai.response.finish_reasons"];
+/// Codes are no shorter than this.
+const CODE_BYTES_MIN: usize = 28;
+/// Names of which is remembered what they are, and the longest of them.
+const NAMES_MAX: usize = 4096;
+const NAME_BYTES_MAX: usize = 128;
 
 /// Puts `[redacted]` in place of what is secret.
 pub(super) fn veil(attributes: &mut Attributes) {
+    let mut renamed = Vec::new();
     for (name, value) in attributes.iter_mut() {
-        hide(name, value);
+        let known = named(name);
+        hide(name, known.is_secret, value);
+        if known.holds_secret {
+            renamed.push(name.clone());
+        }
+    }
+    for name in renamed {
+        if let (Some(shown), Some(value)) = (text_shown(&name), attributes.remove(&name)) {
+            attributes.insert(shown, value);
+        }
     }
 }
 
-fn hide(name: &str, value: &mut Value) {
-    if is_secret(name) && !matches!(value, Value::Null | Value::Bool(_)) {
+/// The same for a text of its own: the name of a span, or of what happened in it.
+pub(super) fn text(text: &mut String) {
+    if let Some(shown) = text_shown(text) {
+        *text = shown;
+    }
+}
+
+fn hide(name: &str, is_named_secret: bool, value: &mut Value) {
+    let hides = match value {
+        Value::Null | Value::Bool(_) => false,
+        // Counts are told of many things whose names sound like secrets.
+        Value::Number(_) => is_secret(name),
+        Value::String(_) | Value::Array(_) | Value::Object(_) => is_named_secret,
+    };
+    if hides {
         *value = Value::String(REDACTED.to_owned());
         return;
     }
-    match value {
-        Value::String(text) => {
-            if let Some(shown) = without_tokens(text) {
-                *text = shown;
-            }
-        }
-        Value::Array(values) => values.iter_mut().for_each(|value| hide("", value)),
-        Value::Object(members) => members.iter_mut().for_each(|(name, value)| hide(name, value)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    mask(value);
+    if let Some(shown) = confirm::recorded_value(name, value) {
+        *value = shown;
     }
 }
 
+/// Codes that people tell agents, wherever these repeat them.
+fn mask(value: &mut Value) {
+    match value {
+        Value::String(text) if text.len() >= CODE_BYTES_MIN => *text = code::mask(text),
+        Value::Array(values) => values.iter_mut().for_each(mask),
+        Value::Object(members) => members.values_mut().for_each(mask),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// A text without secrets, where it has any.
+fn text_shown(text: &str) -> Option<String> {
+    if text.len() < CODE_BYTES_MIN && confirm::is_plain(text) {
+        return None;
+    }
+    let value = Value::String(code::mask(text));
+    let shown = confirm::recorded_value("", &value).unwrap_or(value);
+    shown.as_str().filter(|shown| *shown != text).map(str::to_owned)
+}
+
+/// What is known of a name.
+#[derive(Clone, Copy)]
+struct Named {
+    /// What has it is secret.
+    is_secret: bool,
+    /// It holds a secret itself.
+    holds_secret: bool,
+}
+
+fn named(name: &str) -> Named {
+    thread_local! {
+        /// A few names come with every span, and a look at one takes longer than everything else.
+        static KNOWN: RefCell<HashMap<Box<str>, Named, foldhash::fast::RandomState>> = RefCell::default();
+    }
+    KNOWN.with_borrow_mut(|known| {
+        if let Some(named) = known.get(name) {
+            return *named;
+        }
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let is_secret = !PLAIN.contains(&name)
+            && (is_secret(name) || confirm::is_secret_key(last) || confirm::is_secret_key(name));
+        let named = Named { is_secret, holds_secret: text_shown(name).is_some() };
+        if known.len() >= NAMES_MAX {
+            known.clear();
+        }
+        if name.len() <= NAME_BYTES_MAX {
+            known.insert(name.into(), named);
+        }
+        named
+    })
+}
+
+/// Whether a name is that of a secret, by its last part or as a whole.
+#[cfg(test)]
+pub(super) fn is_secret_name(name: &str) -> bool {
+    named(name).is_secret || named(name).holds_secret
+}
+
 /// Whether the last part of a name is that of a secret: `http.request.header.x-api-key`.
-pub(super) fn is_secret(name: &str) -> bool {
+fn is_secret(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or(name);
     // The longest that is known, with what may join its words.
     if last.len() > 24 {
@@ -73,31 +153,6 @@ pub(super) fn is_secret(name: &str) -> bool {
     let letters = || last.bytes().filter(u8::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
     let length = letters().count();
     SECRET.iter().any(|secret| secret.len() == length && letters().eq(secret.bytes()))
-}
-
-/// The text without what stands behind `Bearer`, if there is any.
-fn without_tokens(text: &str) -> Option<String> {
-    let is_of_token = |c: char| c.is_ascii_alphanumeric() || "-._~+/=".contains(c);
-    let mut shown = String::new();
-    let mut rest = text;
-    while let Some(found) = BEARER.find(rest.as_bytes()) {
-        let (before, after) = rest.split_at_checked(found + 6)?;
-        shown.push_str(before);
-        let token = after.len() - after.trim_start_matches(is_of_token).len();
-        let is_bearer =
-            found > 0 && rest.as_bytes().get(found - 1).is_some_and(|b| b.eq_ignore_ascii_case(&b'b'));
-        if is_bearer && token >= TOKEN_CHARS_MIN {
-            shown.push_str(REDACTED);
-        } else {
-            shown.push_str(after.get(..token)?);
-        }
-        rest = after.get(token..)?;
-    }
-    if shown.is_empty() {
-        return None;
-    }
-    shown.push_str(rest);
-    Some(shown)
 }
 
 #[cfg(test)]
@@ -115,7 +170,7 @@ mod tests {
             "db.password": "hunter2",
             "gen_ai.usage.input_tokens": 12,
             "mcp.progress.token": "p1",
-            "note": "curl -H 'Authorization: Bearer eyJhbGciOi.abc-_x' and the bearer of this",
+            "note": "it sent Bearer eyJhbGciOi.abc-_x and the bearer of this",
             "nested": {"headers": {"Set-Cookie": "a=b", "accept": "text/html"}},
             "is.secret": true,
         }))
@@ -128,7 +183,7 @@ mod tests {
             "db.password": REDACTED,
             "gen_ai.usage.input_tokens": 12,
             "mcp.progress.token": "p1",
-            "note": "curl -H 'Authorization: Bearer [redacted]' and the bearer of this",
+            "note": "it sent Bearer [redacted] and the bearer of this",
             "nested": {"headers": {"Set-Cookie": REDACTED, "accept": "text/html"}},
             "is.secret": true,
         }))
@@ -139,15 +194,69 @@ mod tests {
         assert_eq!(attributes, before, "twice is once");
     }
 
+    fn veiled(name: &str, value: Value) -> String {
+        let mut attributes = Attributes::from([(name.to_owned(), value)]);
+        veil(&mut attributes);
+        serde_json::to_string(&attributes).unwrap()
+    }
+
+    /// Whatever our own calls are cleared of is no less secret in a report.
     #[test]
-    fn a_token_is_found_wherever_it_stands() {
-        assert_eq!(without_tokens("Bearer 12345678").unwrap(), "Bearer [redacted]");
-        assert_eq!(without_tokens("bearer 12345678 BEARER"), Some("bearer [redacted] BEARER".to_owned()));
-        assert_eq!(
-            without_tokens("ä Bearer 12345678ä Bearer 87654321").unwrap(),
-            "ä Bearer [redacted]ä Bearer [redacted]"
-        );
-        assert_eq!(without_tokens("wearer 12345678").unwrap(), "wearer 12345678");
-        assert_eq!(without_tokens("nothing"), None);
+    fn reports_are_cleared_of_what_our_own_calls_are() {
+        let secret = "hunter2-S3cr3t";
+        let code = code::write(&[7; 18]);
+        for (name, value) in [
+            ("db_password", json!(secret)),
+            ("db.connection.password", json!(secret)),
+            ("app.dbPassword", json!([secret])),
+            ("db.connection_string", json!(secret)),
+            ("http.request.header.cookie", json!([secret])),
+            ("url.full", json!(format!("https://me:{secret}@host/x"))),
+            ("url.full", json!(format!("https://host/x?token={secret}&page=2"))),
+            ("http.url", json!(format!("https://host/x#access_token={secret}"))),
+            (
+                "gen_ai.tool.call.arguments",
+                json!(format!("{{\"password\": \"{secret}\", \"user\": \"me\"}}")),
+            ),
+            ("process.command_args", json!(["--api-key", secret, "run"])),
+            ("process.command_line", json!(format!("DB_PASSWORD={secret} ./run"))),
+            ("nested", json!({"env": [{"name": "GITHUB_TOKEN", "value": secret}]})),
+            ("note", json!(format!("curl -H 'Authorization: Bearer {secret}'"))),
+            ("note", json!(format!("ä Bearer {secret}ä"))),
+            ("note", json!(format!("the code is {code}"))),
+            ("note", json!({"deep": [code]})),
+            ("token=hunter2-S3cr3t", json!(1)),
+        ] {
+            let shown = veiled(name, value.clone());
+            assert!(!shown.contains(secret) && !shown.contains(&code), "{name} {value}: {shown}");
+        }
+    }
+
+    #[test]
+    fn what_tells_spans_apart_stays() {
+        for (name, value) in [
+            ("mcp.request_id", json!("0192f0c1b7a87d3e9c4f5a6b7c8d9e0f")),
+            ("session.id", json!("0192f0c1-b7a8-7d3e-9c4f-5a6b7c8d9e0f")),
+            ("gen_ai.response.id", json!("resp_A8fk29dLq0Zx7Tn3Vb5M")),
+            ("url.full", json!("https://host/x?page=2")),
+            ("mcp.progress.token", json!("p1")),
+            ("gen_ai.usage.output_tokens", json!(7)),
+            ("mcp.tool.input_json", json!("{\"query\":\"words\"}")),
+        ] {
+            let shown = veiled(name, value.clone());
+            assert_eq!(shown, json!({name: value}).to_string());
+        }
+    }
+
+    #[test]
+    fn names_of_spans_are_texts_too() {
+        for name in ["GET https://me:hunter2@host/x", "login password=hunter2", "Bearer hunter2hunter2"] {
+            let mut shown = name.to_owned();
+            text(&mut shown);
+            assert!(!shown.contains("hunter2"), "{shown}");
+        }
+        let mut plain = "tools/call search_code".to_owned();
+        text(&mut plain);
+        assert_eq!(plain, "tools/call search_code");
     }
 }

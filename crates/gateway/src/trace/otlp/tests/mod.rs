@@ -73,7 +73,7 @@ fn attributes() -> impl Strategy<Value = Attributes> {
         .prop_map(str::to_owned),
     ];
     // Names of secrets are no names that come back.
-    let name = name.prop_filter("a secret's", |name| !veil::is_secret(name));
+    let name = name.prop_filter("a secret's", |name| !veil::is_secret_name(name));
     prop::collection::btree_map(name, value(), 0..8)
 }
 
@@ -101,21 +101,27 @@ pub(in crate::trace) fn span() -> impl Strategy<Value = Span> {
     let times = (EARLIEST..NOW, prop::option::of(0..86_400_000_000_000_i64), 0..1_000_000_000_000_i64);
     let parts = (attributes(), prop::collection::vec(happening(), 0..3), prop::collection::vec(link(), 0..3));
     (ids, "\\PC{1,20}", "\\PC{0,30}", words, times, parts).prop_map(
-        |((trace, id, parent), session, name, (engine, kind, status), (started, took, waited), parts)| Span {
-            trace: TraceId(trace),
-            id: SpanId(id),
-            parent: parent.map(SpanId),
-            session,
-            engine,
-            name,
-            kind,
-            status,
-            started,
-            ended: took.map(|took| started + took),
-            waited,
-            attributes: parts.0,
-            events: parts.1,
-            links: parts.2,
+        |((trace, id, parent), session, name, (engine, kind, status), (started, took, waited), parts)| {
+            let mut span = Span {
+                trace: TraceId(trace),
+                id: SpanId(id),
+                parent: parent.map(SpanId),
+                session,
+                engine,
+                name,
+                kind,
+                status,
+                started,
+                ended: took.map(|took| started + took),
+                waited,
+                attributes: parts.0,
+                events: parts.1,
+                links: parts.2,
+            };
+            // What looks like a secret is none of what comes back.
+            tidy(&mut span);
+            veil::text(&mut span.session);
+            span
         },
     )
 }
