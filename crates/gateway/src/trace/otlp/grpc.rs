@@ -29,27 +29,28 @@ use tonic::{
 use super::{
     BODY_BYTES_MAX,
     read::Unreadable,
-    serve::{BODY, Form, Intake, Refused, admit},
+    serve::{Door, Form, Intake, Refused, admit},
     wire,
 };
-use crate::serve::http::Guard;
 
 const EXPORT: &str = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
 
 /// Who reports at once; further ones wait until somebody is done.
 const CONNECTIONS_MAX: usize = 256;
 const STREAMS_MAX: u32 = 16;
+/// What stands before a message.
+const FRAME_BYTES: usize = 5;
 /// How often a silent client is asked whether it is still there.
 const ASKED_EVERY: Duration = Duration::from_mins(1);
 /// How much of a request may be under way before it is read.
 const WINDOW_BYTES: u32 = 1024 * 1024;
 
-pub(super) fn router(intake: Arc<Intake>, guard: Guard) -> Router {
+pub(super) fn router(intake: Arc<Intake>, door: Door) -> Router {
     Router::new()
         .route(EXPORT, post(export))
         .with_state(intake)
         .fallback(nothing)
-        .layer(middleware::from_fn_with_state(Arc::new(guard), admit))
+        .layer(middleware::from_fn_with_state(Arc::new(door), admit))
 }
 
 /// Serves until it is dropped.
@@ -92,22 +93,24 @@ async fn nothing() -> Response {
 }
 
 async fn export(State(intake): State<Arc<Intake>>, request: Request) -> Response {
-    // The turn is asked for before the message is read, and kept until it is taken.
+    let (parts, body) = request.into_parts();
+    // The whole message first: who begins one and never ends it must not keep others from their turn.
+    let body = match intake.whole(body, BODY_BYTES_MAX + FRAME_BYTES).await {
+        Ok(body) => body,
+        Err(refused) => return status(&refused).into_http::<Body>(),
+    };
     let turn = match intake.turn().await {
         Ok(turn) => turn,
         Err(refused) => return status(&refused).into_http::<Body>(),
     };
+    let request = Request::from_parts(parts, Body::from(body.bytes.clone()));
     let mut grpc = Grpc::new(Raw)
         .accept_compressed(CompressionEncoding::Gzip)
         .send_compressed(CompressionEncoding::Gzip)
         .max_decoding_message_size(BODY_BYTES_MAX);
-    // Who begins a message and never ends it must not keep others from their turn.
-    let response = tokio::time::timeout(BODY, grpc.unary(Export(Arc::clone(&intake)), request)).await;
-    drop(turn);
-    match response {
-        Ok(response) => response.map(Body::new),
-        Err(_) => status(&Refused::CutOff).into_http(),
-    }
+    let response = grpc.unary(Export(Arc::clone(&intake)), request).await;
+    drop((turn, body));
+    response.map(Body::new)
 }
 
 struct Export(Arc<Intake>);

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     grpc,
-    serve::{self, Intake, Sink},
+    serve::{self, Door, Intake, Sink},
 };
 use crate::{
     config::Checked,
@@ -84,7 +84,7 @@ impl Receivers {
             Some(_) => Opened::Here { address },
             None => Opened::Taken { address },
         };
-        let run = run(way, listener, address, Arc::clone(intake), guard(config, address), self.stop.clone());
+        let run = run(way, listener, address, Arc::clone(intake), door(config, address), self.stop.clone());
         self.tasks.push(tokio::spawn(run));
         opened
     }
@@ -107,11 +107,13 @@ impl Receivers {
     }
 }
 
-fn guard(config: &Checked, address: SocketAddr) -> Guard {
+fn door(config: &Checked, address: SocketAddr) -> Door {
     let tokens = config.auth.tokens.iter();
     let credentials =
         tokens.map(|token| Credential { principal: token.principal.clone(), sha256: token.sha256 }).collect();
-    Guard::new(address, &config.server.allowed_hosts, &[], credentials)
+    let origins = config.server.allowed_origins.clone();
+    let guard = Guard::new(address, &config.server.allowed_hosts, &origins, credentials);
+    Door { guard, origins }
 }
 
 /// Serves, or waits until the port is free and serves then.
@@ -120,12 +122,12 @@ async fn run(
     mut listener: Option<TcpListener>,
     address: SocketAddr,
     intake: Arc<Intake>,
-    guard: Guard,
+    door: Door,
     stop: CancellationToken,
 ) {
     loop {
         if let Some(listener) = listener.take() {
-            let serve = serve(way, listener, &intake, &guard, stop.clone());
+            let serve = serve(way, listener, &intake, &door, stop.clone());
             tokio::select! {
                 () = serve => {}
                 () = stop.cancelled() => return,
@@ -139,16 +141,10 @@ async fn run(
     }
 }
 
-async fn serve(
-    way: Way,
-    listener: TcpListener,
-    intake: &Arc<Intake>,
-    guard: &Guard,
-    stop: CancellationToken,
-) {
-    let (intake, guard) = (Arc::clone(intake), guard.clone());
+async fn serve(way: Way, listener: TcpListener, intake: &Arc<Intake>, door: &Door, stop: CancellationToken) {
+    let (intake, door) = (Arc::clone(intake), door.clone());
     match way {
-        Way::Http => connections::serve(listener, serve::router(intake, guard), BOUNDS, stop).await,
-        Way::Grpc => grpc::serve(listener, grpc::router(intake, guard)).await,
+        Way::Http => connections::serve(listener, serve::router(intake, door), BOUNDS, stop).await,
+        Way::Grpc => grpc::serve(listener, grpc::router(intake, door)).await,
     }
 }

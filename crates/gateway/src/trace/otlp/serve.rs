@@ -10,11 +10,15 @@ use axum::{
     response::{IntoResponse, Response},
     routing::post,
 };
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http_body_util::BodyExt;
 use jiff::Timestamp;
 use prost::Message;
-use tokio::sync::Semaphore;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
 
 use super::{
     BODY_BYTES_MAX,
@@ -26,11 +30,16 @@ use crate::{serve::http::Guard, trace::Span};
 /// Where traces are reported.
 pub const PATH: &str = "/v1/traces";
 
-/// How many requests are read at once; each may take its longest body in memory.
-const READING_MAX: usize = 8;
-/// How long one waits for its turn, and for the rest of a body.
+/// How many requests are read at once. A turn is taken once the body is there, so that slow senders hold none.
+const READING_MAX: usize = 4;
+/// How long one waits for its turn.
 const TURN: Duration = Duration::from_secs(5);
-pub(super) const BODY: Duration = Duration::from_secs(30);
+/// Bodies that have come in part or wait for their turn take so much memory together.
+const BODIES_KIBIBYTES_MAX: usize = 64 * 1024;
+/// How long a body may take to come: this, and the more the longer it is, up to a limit.
+const BODY: Duration = Duration::from_secs(5);
+const BODY_BYTES_A_SECOND_MIN: usize = 256 * 1024;
+const BODY_MAX: Duration = Duration::from_secs(30);
 /// What is longer is read aside, so that nobody waits for it.
 const ASIDE_FROM_BYTES: usize = 64 * 1024;
 /// When who reports too much may come back.
@@ -51,6 +60,14 @@ pub struct Full;
 pub(super) struct Intake {
     sink: Arc<dyn Sink>,
     reading: Semaphore,
+    /// Kibibytes that bodies may still take.
+    room: Arc<Semaphore>,
+}
+
+/// A body that has come whole, and the room that it takes.
+pub(super) struct Whole {
+    pub(super) bytes: Bytes,
+    _room: Option<OwnedSemaphorePermit>,
 }
 
 /// How a body is written.
@@ -81,10 +98,53 @@ pub(super) enum Refused {
 
 impl Intake {
     pub(super) fn new(sink: Arc<dyn Sink>) -> Arc<Self> {
-        Arc::new(Self { sink, reading: Semaphore::new(READING_MAX) })
+        let room = Arc::new(Semaphore::new(BODIES_KIBIBYTES_MAX));
+        Arc::new(Self { sink, reading: Semaphore::new(READING_MAX), room })
     }
 
-    /// A turn to read a body, which is asked for before any of it is kept.
+    /// Waits for the whole of a body, for as long as it keeps coming. It takes room as it comes, so that who sends slowly
+    /// takes little.
+    pub(super) async fn whole(&self, body: Body, bytes_max: usize) -> Result<Whole, Refused> {
+        self.whole_within(BODY, body, bytes_max).await
+    }
+
+    pub(super) async fn whole_within(
+        &self,
+        time: Duration,
+        body: Body,
+        bytes_max: usize,
+    ) -> Result<Whole, Refused> {
+        let begin = Instant::now();
+        let mut body = body;
+        let mut bytes = BytesMut::new();
+        let mut room: Option<OwnedSemaphorePermit> = None;
+        loop {
+            let more = u64::try_from(bytes.len() / BODY_BYTES_A_SECOND_MIN).unwrap_or(u64::MAX);
+            let until = begin + time.saturating_add(Duration::from_secs(more)).min(BODY_MAX);
+            let frame = tokio::time::timeout_at(until, body.frame()).await.map_err(|_| Refused::CutOff)?;
+            let Some(frame) = frame else { break };
+            let Ok(data) = frame.map_err(|_| Refused::CutOff)?.into_data() else { continue };
+            if bytes.len() + data.len() > bytes_max {
+                return Err(Refused::TooLong);
+            }
+            let held = room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+            let wanted = (bytes.len() + data.len()).div_ceil(1024).saturating_sub(held);
+            if wanted > 0 {
+                let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
+                let more =
+                    tokio::time::timeout(TURN, Arc::clone(&self.room).acquire_many_owned(wanted)).await;
+                let more = more.map_err(|_| Refused::Busy)?.map_err(|_| Refused::Failed)?;
+                match &mut room {
+                    Some(room) => room.merge(more),
+                    None => room = Some(more),
+                }
+            }
+            bytes.extend_from_slice(&data);
+        }
+        Ok(Whole { bytes: bytes.freeze(), _room: room })
+    }
+
+    /// A turn to read a body.
     pub(super) async fn turn(&self) -> Result<tokio::sync::SemaphorePermit<'_>, Refused> {
         let turn = tokio::time::timeout(TURN, self.reading.acquire()).await;
         turn.map_err(|_| Refused::Busy)?.map_err(|_| Refused::Failed)
@@ -121,12 +181,12 @@ fn received(body: &[u8], form: Form, packed: bool) -> Result<Received, Unreadabl
 }
 
 /// The router for OTLP over HTTP. The guard looks at every request before its body is read.
-pub(super) fn router(intake: Arc<Intake>, guard: Guard) -> Router {
+pub(super) fn router(intake: Arc<Intake>, door: Door) -> Router {
     Router::new()
         .route(PATH, post(traces))
         .with_state(intake)
         .fallback(nothing)
-        .layer(middleware::from_fn_with_state(Arc::new(guard), admit))
+        .layer(middleware::from_fn_with_state(Arc::new(door), admit))
 }
 
 /// A router for reported spans without a guard, for who brings their own.
@@ -139,8 +199,25 @@ async fn nothing() -> Response {
     (StatusCode::NOT_FOUND, message).into_response()
 }
 
+/// Who may report.
+#[derive(Clone)]
+pub(super) struct Door {
+    pub(super) guard: Guard,
+    /// Pages that may, by what the operator has written. Elsewhere pages of this machine may call; here none may that is not
+    /// named, since a page that anybody's program serves on a port of it could write what it likes into the Inspector.
+    pub(super) origins: Vec<String>,
+}
+
+impl Door {
+    fn is_for(&self, headers: &HeaderMap) -> bool {
+        headers.get_all(header::ORIGIN).iter().all(|origin| {
+            self.origins.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(origin.as_bytes()))
+        })
+    }
+}
+
 /// Pages in a browser may not report, and where tokens are configured they are asked for.
-pub(super) async fn admit(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
+pub(super) async fn admit(State(door): State<Arc<Door>>, mut request: Request, next: Next) -> Response {
     // HTTP/2 says it elsewhere.
     if !request.headers().contains_key(header::HOST)
         && let Some(authority) = request.uri().authority()
@@ -148,7 +225,11 @@ pub(super) async fn admit(State(guard): State<Arc<Guard>>, mut request: Request,
     {
         request.headers_mut().insert(header::HOST, host);
     }
-    match guard.admit(request.headers()) {
+    if !door.is_for(request.headers()) {
+        let message = "Forbidden: pages may not report. Add the page's Origin to [server] allowed_origins if it should.\n";
+        return (StatusCode::FORBIDDEN, message).into_response();
+    }
+    match door.guard.admit(request.headers()) {
         Ok(_) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
     }
@@ -169,14 +250,9 @@ async fn take(intake: &Intake, headers: &HeaderMap, form: Form, body: Body) -> R
         Some(b"gzip" | b"x-gzip") => true,
         Some(_) => return Err(Refused::Unsupported),
     };
+    let body = intake.whole(body, BODY_BYTES_MAX).await?;
     let _turn = intake.turn().await?;
-    let read = tokio::time::timeout(BODY, axum::body::to_bytes(body, BODY_BYTES_MAX)).await;
-    let body = read.map_err(|_| Refused::CutOff)?.map_err(|error| {
-        let is_long = std::error::Error::source(&error)
-            .is_some_and(|source| source.is::<http_body_util::LengthLimitError>());
-        if is_long { Refused::TooLong } else { Refused::CutOff }
-    })?;
-    intake.take(body, form, packed).await
+    intake.take(body.bytes.clone(), form, packed).await
 }
 
 fn form(headers: &HeaderMap) -> Option<Form> {

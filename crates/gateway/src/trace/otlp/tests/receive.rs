@@ -137,6 +137,25 @@ async fn what_is_not_taken_is_told_in_the_form_of_the_request() {
         (vec![JSON, ("content-encoding", "br")], b"{}".to_vec(), StatusCode::UNSUPPORTED_MEDIA_TYPE),
         // Pages may not report, wherever they come from.
         (vec![JSON, ("origin", "https://evil.example")], b"{}".to_vec(), StatusCode::FORBIDDEN),
+        (vec![JSON, ("origin", "http://localhost:3000")], b"{}".to_vec(), StatusCode::FORBIDDEN),
+        (vec![PROTOBUF, ("origin", "http://127.0.0.1")], Vec::new(), StatusCode::FORBIDDEN),
+        (vec![JSON, ("origin", "null")], b"{}".to_vec(), StatusCode::FORBIDDEN),
+        // What a page may send without asking first.
+        (
+            vec![("content-type", "application/x-www-form-urlencoded")],
+            b"{}".to_vec(),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        ),
+        (
+            vec![("content-type", "multipart/form-data; boundary=application/json")],
+            b"{}".to_vec(),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        ),
+        (
+            vec![("content-type", "text/plain; application/json")],
+            b"{}".to_vec(),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        ),
         (vec![JSON, ("host", "evil.example")], b"{}".to_vec(), StatusCode::FORBIDDEN),
     ] {
         let answer = post(http, &headers, body).await;
@@ -254,4 +273,76 @@ async fn what_cannot_be_opened_is_told_and_nothing_else_fails() {
     let receivers = listen(&config(""), true, Arc::new(Kept::default())).await;
     assert_eq!((&receivers.http, &receivers.grpc), (&Opened::Off, &Opened::Off), "no fixed port on stdio");
     receivers.close().await;
+}
+
+#[tokio::test]
+async fn a_page_may_report_where_the_operator_names_it() {
+    let (receivers, kept, http, _) = open("[server]\nallowed_origins = ['https://app.example']").await;
+    let body = write::protobuf(&[recent()]);
+    for (origin, status) in
+        [("https://app.example", StatusCode::OK), ("https://other.example", StatusCode::FORBIDDEN)]
+    {
+        let answer = post(http, &[PROTOBUF, ("origin", origin)], body.clone()).await;
+        assert_eq!(answer.status(), status, "{origin}");
+    }
+    assert_eq!(kept.take().len(), 1);
+    receivers.close().await;
+}
+
+/// Many begin to send and never end, over both ways. Others are taken meanwhile.
+#[tokio::test]
+async fn slow_senders_keep_nobody_from_reporting() {
+    use tokio::io::AsyncWriteExt;
+    let (receivers, kept, http, grpc) = open("").await;
+    let mut slow = Vec::new();
+    for _ in 0..100 {
+        let mut stream = tokio::net::TcpStream::connect(http).await.unwrap();
+        let head = format!(
+            "POST {PATH} HTTP/1.1\r\nhost: {http}\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n{{"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        slow.push(stream);
+    }
+    let mut calls = Vec::new();
+    for _ in 0..20 {
+        let stream = tokio::net::TcpStream::connect(grpc).await.unwrap();
+        let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
+        let (mut sender, connection) = handshake.await.unwrap();
+        tokio::spawn(connection);
+        let never = futures_util::stream::pending::<Result<hyper::body::Frame<Bytes>, std::io::Error>>();
+        let request = Request::post(format!("http://{grpc}{EXPORT}"))
+            .header("content-type", "application/grpc")
+            .body(http_body_util::StreamBody::new(never))
+            .unwrap();
+        calls.push(tokio::spawn(async move { sender.send_request(request).await }));
+    }
+    tokio::task::yield_now().await;
+    let body = write::protobuf(&[recent()]);
+    for _ in 0..20 {
+        assert_eq!(post(http, &[PROTOBUF], body.clone()).await.status(), StatusCode::OK);
+        assert_eq!(call(grpc, EXPORT, &[], frame(0, &body)).await.0, "0");
+    }
+    assert_eq!(kept.take().len(), 40);
+    calls.iter().for_each(tokio::task::JoinHandle::abort);
+    receivers.close().await;
+}
+
+/// Who sends slowly is cut off, also where something keeps coming.
+#[tokio::test]
+async fn a_body_that_does_not_come_is_given_up() {
+    let intake = crate::trace::otlp::serve::Intake::new(Arc::new(Kept::default()));
+    let time = std::time::Duration::from_millis(60);
+    let never = futures_util::stream::pending::<Result<Bytes, std::io::Error>>();
+    let refused = intake.whole_within(time, axum::body::Body::from_stream(never), BODY_BYTES_MAX).await;
+    assert!(refused.is_err_and(|refused| refused.to_string().contains("end")));
+    let drops = futures_util::stream::unfold((), async |()| {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        Some((Ok::<_, std::io::Error>(Bytes::from_static(b"x")), ()))
+    });
+    let drops = axum::body::Body::from_stream(Box::pin(drops));
+    assert!(intake.whole_within(time, drops, BODY_BYTES_MAX).await.is_err());
+    let whole = intake.whole_within(time, axum::body::Body::from(vec![7; 100_000]), BODY_BYTES_MAX);
+    assert_eq!(whole.await.unwrap().bytes.len(), 100_000);
+    let long = intake.whole_within(time, axum::body::Body::from(vec![7; 101]), 100).await;
+    assert!(long.is_err_and(|refused| refused.to_string().contains("longer")));
 }
