@@ -245,6 +245,8 @@ pub async fn watch(config: &Checked, address: SocketAddr) -> Result<Watched, Err
     let options = store::Options { max_database_bytes: config.store.max_database_bytes };
     let store = SafetyStore::open(&config.store.data, options)?;
     let traces = traces(config);
+    // What a process that is gone left running does not run. Who may not write is shown it as it stands.
+    let _ = traces.appender().end_lost(crate::inspect::now());
     let listener =
         Listener::over_data(config, address, &store, Arc::new(inspect(config, traces, None))).await;
     Ok(Watched { listener, store })

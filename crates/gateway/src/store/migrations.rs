@@ -14,7 +14,7 @@ pub(super) struct Schema {
 }
 
 impl Schema {
-    fn supported(&self) -> u32 {
+    pub(super) fn supported(&self) -> u32 {
         u32::try_from(self.steps.len()).unwrap_or(u32::MAX)
     }
 

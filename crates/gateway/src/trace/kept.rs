@@ -9,8 +9,14 @@ use crate::{
     trace::Nanos,
 };
 
-/// Spans that are put into the text index between batches, so that no batch waits long for it.
-const INDEXED_TOGETHER: u32 = 2000;
+/// Spans that are put into the text index together.
+const INDEXED_TOGETHER: u32 = 500;
+/// How long that may go on between batches: a batch waits no longer for it.
+const INDEXING: Duration = Duration::from_millis(100);
+/// The same while much is to be written. The index may follow behind.
+const INDEXING_IN_A_HURRY: Duration = Duration::from_millis(20);
+/// So many spans since the last time are much.
+const HURRY_SPANS: usize = 1000;
 /// How often is looked for what is too old or too much.
 const RETENTION: Duration = Duration::from_mins(1);
 
@@ -19,6 +25,8 @@ pub struct Kept {
     appender: Appender,
     clock: Clock,
     retained: Option<Instant>,
+    /// Spans that were taken since the index was brought forward.
+    taken: usize,
     /// Whether the last batch could not be kept, which is told once.
     in_trouble: bool,
 }
@@ -26,7 +34,24 @@ pub struct Kept {
 impl Kept {
     #[must_use]
     pub fn new(appender: Appender, clock: Clock) -> Self {
-        Self { appender, clock, retained: None, in_trouble: false }
+        Self { appender, clock, retained: None, taken: 0, in_trouble: false }
+    }
+
+    /// Brings the text index forward for a while.
+    fn index(&mut self) {
+        let in_a_hurry = std::mem::take(&mut self.taken) > HURRY_SPANS;
+        let time = if in_a_hurry { INDEXING_IN_A_HURRY } else { INDEXING };
+        let begin = Instant::now();
+        while begin.elapsed() < time {
+            match self.appender.index_some(INDEXED_TOGETHER) {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::debug!(%error, "the text index of traces is behind");
+                    return;
+                }
+            }
+        }
     }
 
     fn now(&self) -> Nanos {
@@ -37,6 +62,7 @@ impl Kept {
 impl Sink for Kept {
     fn take(&mut self, batch: &Batch) -> Result<(), String> {
         let now = self.now();
+        self.taken += batch.spans.len() + batch.reported.len();
         let outcome = self.appender.append(batch, now);
         match (&outcome, self.in_trouble) {
             (Err(error), false) => {
@@ -53,12 +79,15 @@ impl Sink for Kept {
         let now = self.now();
         if self.retained.is_none_or(|at| at.elapsed() >= RETENTION) {
             self.retained = Some(Instant::now());
+            match self.appender.end_lost(now) {
+                Ok(0) => {}
+                Ok(spans) => tracing::info!(spans, "calls were lost with the process that ran them"),
+                Err(error) => tracing::debug!(%error, "calls of processes that are gone could not be ended"),
+            }
             if let Err(error) = self.appender.retain(now) {
                 tracing::warn!(%error, "old traces could not be removed");
             }
         }
-        if let Err(error) = self.appender.index_some(INDEXED_TOGETHER) {
-            tracing::debug!(%error, "the text index of traces is behind");
-        }
+        self.index();
     }
 }

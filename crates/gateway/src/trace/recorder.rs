@@ -31,6 +31,8 @@ use crate::{
 const ENTRIES_MAX: usize = 32 * 1024;
 /// About the memory that they take together.
 const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The same for what others report, which leaves the rest to our own calls.
+const REPORTED_BYTES_MAX: usize = QUEUE_BYTES_MAX / 4;
 /// How long is gathered before rows are written: long enough for one transaction to hold many.
 const GATHERING: Duration = Duration::from_millis(10);
 /// How often those who keep rows can tidy up when there is nothing to write.
@@ -259,8 +261,8 @@ impl Recorder {
             }
             self.note_running(&mut rows);
             let batch = rows.take(self.now());
-            if !batch.spans.is_empty() || !batch.events.is_empty() {
-                let ended = batch.spans.iter().filter(|span| span.ended.is_some()).count() as u64;
+            if !batch.is_empty() {
+                let ended = batch.ended().count() as u64;
                 self.recorded.fetch_add(ended, Ordering::Relaxed);
                 for sink in &mut sinks {
                     if let Err(error) = sink.take(&batch) {
@@ -312,7 +314,11 @@ impl Recorder {
 
 impl otlp::Sink for Recorder {
     fn report(&self, spans: Vec<Span>) -> Result<(), otlp::Full> {
-        if self.offer(Entry::Reported(spans)) { Ok(()) } else { Err(otlp::Full) }
+        let entry = Entry::Reported(spans);
+        let (bytes, waiting) = (entry.bytes(), lock(&self.queue).bytes);
+        let has_room = waiting == 0 || waiting + bytes <= REPORTED_BYTES_MAX;
+        let bytes_max = if has_room { QUEUE_BYTES_MAX } else { 0 };
+        if self.put(entry, bytes, ENTRIES_MAX, bytes_max) { Ok(()) } else { Err(otlp::Full) }
     }
 }
 

@@ -107,16 +107,15 @@ impl Rows {
                 self.behind.push(id);
             }
         }
-        let mut spans = std::mem::take(&mut self.spans);
-        if !self.reported.is_empty() {
+        let spans = std::mem::take(&mut self.spans);
+        let mut reported = std::mem::take(&mut self.reported);
+        if !reported.is_empty() {
             // Other servers are told the ids of our calls of them. What we know of those ourselves is what counts.
             let ours: HashSet<SpanId> =
                 spans.iter().map(|span| span.id).chain(self.open.keys().copied()).collect();
-            spans.extend(
-                std::mem::take(&mut self.reported).into_iter().filter(|span| !ours.contains(&span.id)),
-            );
+            reported.retain(|span| !ours.contains(&span.id));
         }
-        Batch { spans, events: std::mem::take(&mut self.events) }
+        Batch { spans, reported, events: std::mem::take(&mut self.events) }
     }
 
     fn begin(&mut self, mut began: Began) {

@@ -29,7 +29,7 @@ pub(in crate::config) struct Inspector {
     /// For how many days traces are kept, today among them.
     #[schemars(transform = bounds::TRACE_DAYS.into_schema())]
     pub(in crate::config) keep_days: Option<Number>,
-    /// What all traces may take together; the oldest go first.
+    /// What all traces may take together; the oldest go first. What others report takes half of it at the most.
     #[schemars(transform = bounds::TRACE_BYTES.into_schema())]
     pub(in crate::config) keep_bytes: Option<Number>,
     /// Where agents report their own traces by OTLP over HTTP, at `/v1/traces`; port 0 takes a free one, `off` opens none.

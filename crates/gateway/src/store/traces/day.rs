@@ -1,4 +1,4 @@
-//! Days by UTC, which the files are named by.
+//! Days by UTC, and the files that they are kept in.
 
 use std::fmt;
 
@@ -17,18 +17,6 @@ impl Day {
         Self(time.div_euclid(NANOS_A_DAY))
     }
 
-    pub(super) fn file(self) -> String {
-        format!("{self}.db")
-    }
-
-    /// The day that a file is for; nothing if the file is none of ours.
-    pub(super) fn of_file(name: &str) -> Option<Self> {
-        let day: Date = name.strip_suffix(".db")?.parse().ok()?;
-        let day = Self(i64::from(day.since(date(1970, 1, 1)).ok()?.get_days()));
-        // Dates can be written in several ways, files have one name.
-        (day.file() == name).then_some(day)
-    }
-
     /// The day on which a span is kept: that of its start, or today if that lies beyond what is kept or in the future.
     ///
     /// Whoever reports spans cannot make a file for every day since 1970, and what is imported late stays as long as
@@ -37,6 +25,58 @@ impl Day {
         let (day, today) = (Self::of(started), Self::of(now));
         let oldest = today.0.saturating_sub(i64::from(max_age_days).saturating_sub(1));
         if (oldest..=today.0 + 1).contains(&day.0) { day } else { today }
+    }
+}
+
+/// Who recorded what is kept in a file. What others say has files of its own, so that it takes room from itself alone and
+/// changes nothing of what we recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Source {
+    /// Whoever reports, and what is imported.
+    Reported,
+    Ours,
+}
+
+/// One file. The newest day is the greatest, and of one day what we recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Part {
+    pub(super) day: Day,
+    pub(super) source: Source,
+}
+
+const REPORTED: &str = "reported-";
+
+impl Part {
+    pub(super) fn is_reported(self) -> bool {
+        self.source == Source::Reported
+    }
+
+    pub(super) fn file(self) -> String {
+        let begin = if self.is_reported() { REPORTED } else { "" };
+        format!("{begin}{}.db", self.day)
+    }
+
+    /// What a file is for; nothing if the file is none of ours.
+    pub(super) fn of_file(name: &str) -> Option<Self> {
+        let (source, rest) = match name.strip_prefix(REPORTED) {
+            Some(rest) => (Source::Reported, rest),
+            None => (Source::Ours, name),
+        };
+        let day: Date = rest.strip_suffix(".db")?.parse().ok()?;
+        let day = Day(i64::from(day.since(date(1970, 1, 1)).ok()?.get_days()));
+        let part = Self { day, source };
+        // Dates can be written in several ways, files have one name.
+        (part.file() == name).then_some(part)
+    }
+
+    /// As a number in the same order, for cursors.
+    pub(super) fn number(self) -> i64 {
+        self.day.0.saturating_mul(2).saturating_add(i64::from(self.source == Source::Ours))
+    }
+
+    pub(super) fn of_number(number: i64) -> Self {
+        let source = if number.rem_euclid(2) == 1 { Source::Ours } else { Source::Reported };
+        Self { day: Day(number.div_euclid(2)), source }
     }
 }
 
@@ -55,12 +95,29 @@ mod tests {
     #[test]
     fn names_are_read_as_they_are_written_and_others_are_not() {
         let day = Day::of(1_794_787_200 * 1_000_000_000);
-        assert_eq!(day.file(), "2026-11-16.db");
-        assert_eq!(Day::of_file("2026-11-16.db"), Some(day));
-        assert_eq!(Day::of(-1).file(), "1969-12-31.db");
-        for other in ["events.db", "2026-11-16.db-wal", "20261116.db", "2026-13-01.db", "x2026-11-16.db", ""]
-        {
-            assert_eq!(Day::of_file(other), None, "{other}");
+        let (ours, reported) = (Part { day, source: Source::Ours }, Part { day, source: Source::Reported });
+        for (part, name) in [(ours, "2026-11-16.db"), (reported, "reported-2026-11-16.db")] {
+            assert_eq!(part.file(), name);
+            assert_eq!(Part::of_file(name), Some(part));
+            assert_eq!(Part::of_number(part.number()), part);
+        }
+        assert!(reported < ours && reported.number() < ours.number());
+        let early = Part { day: Day::of(-1), source: Source::Reported };
+        assert_eq!(
+            (early.file().as_str(), Part::of_number(early.number())),
+            ("reported-1969-12-31.db", early)
+        );
+        for other in [
+            "events.db",
+            "2026-11-16.db-wal",
+            "20261116.db",
+            "2026-13-01.db",
+            "x2026-11-16.db",
+            "reported-reported-2026-11-16.db",
+            "reported-.db",
+            "",
+        ] {
+            assert_eq!(Part::of_file(other), None, "{other}");
         }
     }
 

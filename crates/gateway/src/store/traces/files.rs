@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use super::{
     super::{Error, database::connect_patiently, files, migrations::Schema, writer::Cap},
-    day::Day,
+    day::Part,
 };
 
 /// How long another process may hold a file. Traffic does not wait for this, only the recorder's thread does.
@@ -40,17 +40,17 @@ pub(super) fn open(dir: &Path, file: &str, schema: &Schema, cap: Option<u64>) ->
     Ok(connection)
 }
 
-/// The days that there are files of, the newest first. No directory is no files.
-pub(super) fn days(dir: &Path) -> Result<Vec<Day>, Error> {
+/// The files of days that there are, the newest first. No directory is no files.
+pub(super) fn parts(dir: &Path) -> Result<Vec<Part>, Error> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(cause) => return Err(Error::from_file_system(&cause)),
     };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut days: Vec<Day> = names.filter_map(|name| Day::of_file(&name)).collect();
-    days.sort_unstable_by(|a, b| b.cmp(a));
-    Ok(days)
+    let mut parts: Vec<Part> = names.filter_map(|name| Part::of_file(&name)).collect();
+    parts.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(parts)
 }
 
 /// What a file takes on the disk, with what belongs to it.
@@ -82,6 +82,17 @@ fn companion(dir: &Path, file: &str, end: &str) -> PathBuf {
 pub(super) fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+#[cfg(unix)]
+pub(super) fn identity_of(file: &fs::File) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    file.metadata().ok().map(|found| (found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+pub(super) fn identity_of(_file: &fs::File) -> Option<(u64, u64)> {
+    Some((0, 0))
 }
 
 /// Elsewhere an open file cannot be removed.

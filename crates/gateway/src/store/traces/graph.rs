@@ -107,11 +107,12 @@ fn sides(
 ) -> Result<(), Error> {
     let statement = format!(
         "SELECT trace, span, parent, agent, {other}, request, started, ended, status FROM spans INDEXED BY {index}
-         WHERE {condition} AND kind = ?1 AND started >= ?2 ORDER BY started DESC LIMIT ?3"
+         WHERE {condition} AND kind = {} AND started >= ?1 ORDER BY started DESC LIMIT ?2",
+        kind_code(kind),
     );
     let room = i64::try_from(REQUESTS_MAX.saturating_sub(sides.len())).unwrap_or_default();
     let mut statement = connection.prepare_cached(&statement)?;
-    let mut rows = statement.query((kind_code(kind), since, room))?;
+    let mut rows = statement.query((since, room))?;
     while let Some(row) = rows.next()? {
         sides.push(Side {
             trace: row.get(0)?,

@@ -1,4 +1,13 @@
 //! The text index, which follows behind what is written.
+//!
+//! It is cut into tables of so many rows each. The beginning of a word is looked for by gathering every row that has any such
+//! word, and with one table that were all rows of the day before the first could be shown. So the newest table is asked
+//! first, and the next one only if there was not enough.
+//!
+//! Tables keep no copy of the text and no positions in it, which makes them a third as large; words are looked for, not
+//! phrases.
+
+use std::ops::RangeInclusive;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use serde_json::Value;
@@ -7,6 +16,58 @@ use super::{super::Error, hot::cut};
 
 /// Bytes of one span that it can be found by. A long result fills the index without making anything easier to find.
 const TEXT_BYTES_MAX: usize = 16 * 1024;
+
+/// Rows of one table. Tests have several without writing a day.
+pub(super) const TABLE_ROWS: i64 = if cfg!(test) { 1000 } else { 40_000 };
+
+/// The table that a row's words are in.
+pub(super) fn table(row: i64) -> i64 {
+    row.saturating_sub(1).div_euclid(TABLE_ROWS)
+}
+
+/// The rows whose words are in a table.
+pub(super) fn rows(table: i64) -> RangeInclusive<i64> {
+    let first = table.saturating_mul(TABLE_ROWS);
+    first.saturating_add(1)..=first.saturating_add(TABLE_ROWS)
+}
+
+pub(super) fn name(table: i64) -> String {
+    format!("words_{table}")
+}
+
+/// The tables that there are, the newest first.
+pub(super) fn tables(connection: &Connection) -> Result<Vec<i64>, Error> {
+    let mut names = connection
+        .prepare_cached("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'words_[0-9]*'")?;
+    let names: Vec<String> = names.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    // Each has companions, whose names go on.
+    let mut tables: Vec<i64> =
+        names.iter().filter_map(|name| name.strip_prefix("words_")?.parse().ok()).collect();
+    tables.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(tables)
+}
+
+fn make(connection: &Connection, table: i64) -> Result<(), Error> {
+    connection.execute_batch(&format!(
+        "CREATE VIRTUAL TABLE IF NOT EXISTS {} USING fts5 (
+             text, content='', contentless_delete=1, detail=none, tokenize='unicode61 remove_diacritics 2'
+         )",
+        name(table),
+    ))?;
+    Ok(())
+}
+
+/// Takes the words of the rows before this one out.
+pub(super) fn remove_before(connection: &Connection, row: i64) -> Result<(), Error> {
+    for table in tables(connection)? {
+        if *rows(table).end() < row {
+            connection.execute_batch(&format!("DROP TABLE {}", name(table)))?;
+        } else if *rows(table).start() < row {
+            connection.execute(&format!("DELETE FROM {} WHERE rowid < ?1", name(table)), [row])?;
+        }
+    }
+    Ok(())
+}
 
 /// Up to which row everything was indexed.
 pub(super) fn progress(connection: &Connection) -> Result<i64, Error> {
@@ -29,11 +90,14 @@ pub(super) fn advance(connection: &mut Connection, max_rows: u32) -> Result<u32,
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut rows = 0;
+    let mut made_up_to = None;
     {
         let mut stale = transaction.prepare_cached("SELECT id FROM stale LIMIT ?1")?;
         let stale: Vec<i64> = stale.query_map([max_rows], |row| row.get(0))?.collect::<Result<_, _>>()?;
         for row in stale {
-            transaction.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([row])?;
+            let delete = format!("DELETE FROM {} WHERE rowid = ?1", name(table(row)));
+            made(&transaction, row, &mut made_up_to)?;
+            transaction.prepare_cached(&delete)?.execute([row])?;
             transaction.prepare_cached("DELETE FROM stale WHERE id = ?1")?.execute([row])?;
             rows += add_one(&transaction, row)?;
         }
@@ -45,6 +109,7 @@ pub(super) fn advance(connection: &mut Connection, max_rows: u32) -> Result<u32,
         let mut found = next.query((progress(&transaction)?, max_rows.saturating_sub(rows)))?;
         while let Some(row) = found.next()? {
             let id = row.get(0)?;
+            made(&transaction, id, &mut made_up_to)?;
             add(&transaction, id, row)?;
             last = Some(id);
             rows += 1;
@@ -77,7 +142,17 @@ fn add(connection: &Connection, id: i64, row: &rusqlite::Row<'_>) -> rusqlite::R
     if let Ok(Value::Object(attributes)) = serde_json::from_str(row.get_ref(3)?.as_str()?) {
         attributes.values().for_each(|value| gather(value, &mut text));
     }
-    connection.prepare_cached("INSERT INTO words (rowid, text) VALUES (?1, ?2)")?.execute((id, text))?;
+    let insert = format!("INSERT INTO {} (rowid, text) VALUES (?1, ?2)", name(table(id)));
+    connection.prepare_cached(&insert)?.execute((id, text))?;
+    Ok(())
+}
+
+/// Makes the table of a row if it is another one than the last.
+fn made(connection: &Connection, row: i64, last: &mut Option<i64>) -> Result<(), Error> {
+    let table = table(row);
+    if last.replace(table) != Some(table) {
+        make(connection, table)?;
+    }
     Ok(())
 }
 
@@ -100,7 +175,7 @@ fn push(text: &mut String, more: &str) {
 }
 
 /// The words of a question as the index is asked for them: all of them, and those with `*` behind them as the beginning of
-/// a word. Beginnings of every word would be gathered from the whole index before the first one is found.
+/// a word.
 pub(super) fn question(text: &str) -> Option<String> {
     const WORDS_MAX: usize = 16;
     let parts = text.split(|c: char| !c.is_alphanumeric() && c != '*');

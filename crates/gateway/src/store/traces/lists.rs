@@ -7,7 +7,8 @@ use rusqlite::{Connection, OptionalExtension, ToSql, types::Value};
 use super::{
     super::Error,
     TraceStore,
-    day::Day,
+    day::Part,
+    members,
     readers::Days,
     rows::{
         SESSION_COLUMNS, SPAN_COLUMNS, SPAN_COLUMNS_COUNT, SessionPart, SessionRow, SpanRow, session_part,
@@ -21,13 +22,13 @@ use crate::trace::{Engine, Nanos, Status};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
     started: Nanos,
-    day: i64,
+    part: i64,
     row: i64,
 }
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.started, self.day, self.row)
+        write!(f, "{}.{}.{}", self.started, self.part, self.row)
     }
 }
 
@@ -36,29 +37,29 @@ impl FromStr for Cursor {
 
     fn from_str(text: &str) -> Result<Self, ()> {
         let numbers: Vec<i64> = text.split('.').map(str::parse).collect::<Result<_, _>>().map_err(|_| ())?;
-        let &[started, day, row] = numbers.as_slice() else { return Err(()) };
-        Ok(Self { started, day, row })
+        let &[started, part, row] = numbers.as_slice() else { return Err(()) };
+        Ok(Self { started, part, row })
     }
 }
 
 impl Cursor {
-    pub(super) fn new(started: Nanos, day: Day, row: i64) -> Self {
-        Self { started, day: day.0, row }
+    pub(super) fn new(started: Nanos, part: Part, row: i64) -> Self {
+        Self { started, part: part.number(), row }
     }
 
-    pub(super) fn day(self) -> Day {
-        Day(self.day)
+    pub(super) fn part(self) -> Part {
+        Part::of_number(self.part)
     }
 
     pub(super) fn row(self) -> i64 {
         self.row
     }
 
-    /// Start and row that everything left of a day is before.
-    fn bound(cursor: Option<Self>, day: Day) -> (Nanos, i64) {
+    /// Start and row that everything left of a file is before.
+    fn bound(cursor: Option<Self>, part: Part) -> (Nanos, i64) {
         match cursor {
             None => (Nanos::MAX, i64::MAX),
-            Some(cursor) => match day.0.cmp(&cursor.day) {
+            Some(cursor) => match part.number().cmp(&cursor.part) {
                 std::cmp::Ordering::Less => (cursor.started, i64::MAX),
                 std::cmp::Ordering::Equal => (cursor.started, cursor.row),
                 std::cmp::Ordering::Greater => (cursor.started, i64::MIN),
@@ -141,7 +142,10 @@ impl SessionFilter {
         conditions.add("status = ?", self.status.map(status_code));
         conditions.add("agent = ?", self.agent.clone());
         conditions.add(
-            "EXISTS (SELECT 1 FROM spans s WHERE s.session = sessions.id AND s.peer = ?)",
+            &format!(
+                "EXISTS (SELECT 1 FROM {} WHERE r.session = sessions.id AND s.peer = ?)",
+                members::OF_SESSION
+            ),
             self.server.clone(),
         );
         let text =
@@ -164,7 +168,8 @@ impl OperationFilter {
         conditions.add("s.tool = ?", self.tool.clone());
         conditions.add("s.operation = ?", self.operation.clone());
         conditions.add(
-            "(s.peer = ? OR EXISTS (SELECT 1 FROM spans c WHERE c.trace = s.trace AND c.peer = ? AND c.session = s.session))",
+            "(s.peer = ? OR EXISTS (SELECT 1 FROM session_runs r CROSS JOIN spans c ON c.id BETWEEN r.first AND r.last
+                               WHERE r.session = s.session AND c.trace = s.trace AND c.peer = ?))",
             self.server.clone(),
         );
         conditions.add("s.agent = ?", self.agent.clone());
@@ -191,8 +196,8 @@ impl TraceStore {
                     "SELECT {SESSION_COLUMNS}, id FROM sessions WHERE (started, id) < (?{}, ?{}){} ORDER BY started DESC, id DESC LIMIT ?{}",
                     bound + 1, bound + 2, conditions.text(), bound + 3,
                 );
-                let (found, cursor) = gather(days, &statement, &conditions, page, |row| {
-                    Ok((session_part(row)?, row.get(9)?, row.get(13)?))
+                let (found, cursor) = gather(days, &statement, &conditions, page, |row, part| {
+                    Ok((session_part(row, part)?, row.get(9)?, row.get(13)?))
                 })?;
                 Ok((joined(days, found)?, cursor))
             })
@@ -215,12 +220,11 @@ impl TraceStore {
                      WHERE s.root AND (s.started, s.id) < (?{}, ?{}){} ORDER BY s.started DESC, s.id DESC LIMIT ?{}",
                     bound + 1, bound + 2, conditions.text(), bound + 3,
                 );
-                let (mut found, cursor) = gather(days, &statement, &conditions, page, |row| {
-                    Ok((span_row(row)?, row.get(8)?, row.get(SPAN_COLUMNS_COUNT)?))
+                let (mut found, cursor) = gather(days, &statement, &conditions, page, |row, part| {
+                    Ok((span_row(row, part)?, row.get(8)?, row.get(SPAN_COLUMNS_COUNT)?))
                 })?;
-                // Imported twice, on two days.
-                let mut seen = std::collections::HashSet::new();
-                found.retain(|(_, row)| seen.insert((row.trace_id.clone(), row.span_id.clone())));
+                // Imported twice, on two days, or reported under the ids of what we recorded.
+                members::once_each(&mut found, |(_, row)| row);
                 Ok((found.into_iter().map(|(_, row)| row).collect(), cursor))
             })
             .await
@@ -229,24 +233,24 @@ impl TraceStore {
 
 type Found<T> = (Vec<(Cursor, T)>, Option<Cursor>);
 
-/// Asks every day for the rest of it and takes the newest of all.
+/// Asks every file for the rest of it and takes the newest of all.
 fn gather<T>(
     days: &Days<'_>,
     statement: &str,
     conditions: &Conditions,
     page: Page,
-    record: impl Fn(&rusqlite::Row<'_>) -> rusqlite::Result<(T, Nanos, i64)>,
+    record: impl Fn(&rusqlite::Row<'_>, Part) -> rusqlite::Result<(T, Nanos, i64)>,
 ) -> Result<Found<T>, Error> {
     let limit = page.limit as usize;
     let mut found: Vec<(Cursor, T)> = Vec::new();
-    days.each(|day, connection| {
-        let (started, row) = Cursor::bound(page.after, day);
+    days.each(|part, connection| {
+        let (started, row) = Cursor::bound(page.after, part);
         let more = [started, row, i64::from(page.limit) + 1];
         let mut statement = connection.prepare_cached(statement)?;
         let mut rows = statement.query(conditions.with(&more).as_slice())?;
         while let Some(row) = rows.next()? {
-            let (value, started, id) = record(row)?;
-            found.push((Cursor::new(started, day, id), value));
+            let (value, started, id) = record(row, part)?;
+            found.push((Cursor::new(started, part, id), value));
         }
         Ok(())
     })?;
@@ -257,15 +261,17 @@ fn gather<T>(
     Ok((found, cursor))
 }
 
-/// Sessions that went on over midnight are listed once, where they began.
+/// Sessions that went on over midnight are listed once, where they began. What was reported of one of ours is not listed.
 fn joined(days: &Days<'_>, found: Vec<(Cursor, SessionPart)>) -> Result<Vec<SessionRow>, Error> {
-    let mut sessions: Vec<(Day, Option<SessionPart>)> =
-        found.into_iter().map(|(cursor, part)| (cursor.day(), Some(part))).collect();
-    days.each(|day, connection| {
-        for (own, slot) in sessions.iter_mut().filter(|(own, _)| *own != day) {
+    let mut sessions: Vec<(Part, Option<SessionPart>)> =
+        found.into_iter().map(|(cursor, part)| (cursor.part(), Some(part))).collect();
+    days.each(|file, connection| {
+        let others = |own: Part| own != file && (own.is_reported() || !file.is_reported());
+        for (own, slot) in sessions.iter_mut().filter(|(own, _)| others(*own)) {
             let Some(part) = slot.as_ref() else { continue };
-            let Some(other) = one(connection, part.session())? else { continue };
-            let began_there = (other.started, day) < (part.started, *own);
+            let Some(other) = one(connection, part.session(), file)? else { continue };
+            let began_there =
+                (other.is_reported, other.started, file) < (part.is_reported, part.started, *own);
             *slot = slot.take().filter(|_| !began_there).map(|part| part.join(other));
         }
         Ok(())
@@ -273,8 +279,9 @@ fn joined(days: &Days<'_>, found: Vec<(Cursor, SessionPart)>) -> Result<Vec<Sess
     Ok(sessions.into_iter().filter_map(|(_, part)| Some(part?.row())).collect())
 }
 
-/// What a day knows of a session.
-pub(super) fn one(connection: &Connection, session: &str) -> Result<Option<SessionPart>, Error> {
+/// What a file knows of a session.
+pub(super) fn one(connection: &Connection, session: &str, part: Part) -> Result<Option<SessionPart>, Error> {
     let statement = format!("SELECT {SESSION_COLUMNS} FROM sessions WHERE session = ?1");
-    Ok(connection.prepare_cached(&statement)?.query_row([session], session_part).optional()?)
+    let mut statement = connection.prepare_cached(&statement)?;
+    Ok(statement.query_row([session], |row| session_part(row, part)).optional()?)
 }

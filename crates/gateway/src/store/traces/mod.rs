@@ -3,6 +3,7 @@
 //! It promises that
 //! - a batch is there whole or not at all, and survives a crash of the process; a power cut may take the last second;
 //! - what has ended is never rewritten, whoever hands in what under its id;
+//! - what others report is kept apart, changes nothing of what we recorded, and takes its own share of the room;
 //! - several processes may write to the same directory and read what the others wrote;
 //! - the oldest goes when there is too much, so that recording never stops for want of its own room.
 //!
@@ -10,12 +11,15 @@
 //! left out, and the others are read.
 
 mod appender;
+mod batch;
 mod day;
 mod files;
 mod graph;
 mod hot;
 mod index;
 mod lists;
+mod lost;
+mod members;
 mod readers;
 mod retention;
 mod rows;
@@ -43,8 +47,10 @@ pub use self::{
     servers::{LatencyRow, OperationStats, ServerDetails, ServerStats, TokenRow},
     trees::{ExportCursor, Piece},
 };
-use self::{readers::Readers, watch::Watch};
+use self::{day::Source, readers::Readers, watch::Watch};
 use super::Error;
+#[cfg(test)]
+use super::migrations::Schema;
 use crate::trace::{Event, Span};
 
 /// The directory in the data directory.
@@ -55,10 +61,20 @@ pub const DIRECTORY: &str = "traces";
 pub struct Options {
     /// Days that are kept, with today.
     pub max_age_days: u32,
-    /// What all files may take together.
+    /// What all files may take together. What was reported takes at most half of it.
     pub max_bytes: u64,
     /// Live events that somebody who was away can still get.
     pub max_events: u32,
+}
+
+impl Options {
+    /// What the files of one source may take. Reporters cannot push out what we recorded.
+    fn of(&self, source: Source) -> u64 {
+        match source {
+            Source::Ours => self.max_bytes,
+            Source::Reported => self.max_bytes / 2,
+        }
+    }
 }
 
 impl Default for Options {
@@ -70,8 +86,23 @@ impl Default for Options {
 /// What is written together.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
+    /// What we recorded.
     pub spans: Vec<Span>,
+    /// What others say.
+    pub reported: Vec<Span>,
     pub events: Vec<Event>,
+}
+
+impl Batch {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty() && self.reported.is_empty() && self.events.is_empty()
+    }
+
+    /// Spans that have ended, whoever says so.
+    pub fn ended(&self) -> impl Iterator<Item = &Span> {
+        self.spans.iter().chain(&self.reported).filter(|span| span.ended.is_some())
+    }
 }
 
 /// What became of a batch.
@@ -139,15 +170,23 @@ impl TraceStore {
 
     /// What there is.
     pub async fn stats(&self) -> Result<Stats, Error> {
-        let dir = self.shared.dir.clone();
+        let (dir, options) = (self.shared.dir.clone(), self.shared.options);
         self.shared
             .readers
             .run(move |days| {
-                let mut stats = Stats { bytes: files::bytes(&dir, schema::EVENTS_FILE), ..Stats::default() };
-                for &day in days.list() {
-                    stats.bytes += files::bytes(&dir, &day.file());
-                    stats.days += 1;
-                    let counted = days.with(day, |connection| {
+                let mut stats = Stats {
+                    bytes: files::bytes(&dir, schema::EVENTS_FILE),
+                    keep_days: options.max_age_days,
+                    keep_bytes: options.max_bytes,
+                    ..Stats::default()
+                };
+                let mut last = None;
+                for &part in days.list() {
+                    let bytes = files::bytes(&dir, &part.file());
+                    stats.bytes += bytes;
+                    stats.reported_bytes += if part.is_reported() { bytes } else { 0 };
+                    stats.days += u32::from(last.replace(part.day) != Some(part.day));
+                    let counted = days.with(part, |connection| {
                         let spans: i64 = connection.query_row(
                             "SELECT coalesce((SELECT max(id) FROM spans) - (SELECT min(id) FROM spans) + 1, 0)",
                             [],

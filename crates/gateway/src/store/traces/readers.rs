@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 
 use super::{
     super::{Error, database::tune, migrations::Schema},
-    day::Day,
+    day::Part,
     files,
     schema::{DAY_SCHEMA, EVENTS_FILE, EVENTS_SCHEMA},
 };
@@ -20,7 +20,7 @@ use super::{
 /// How many questions are answered at once. Further ones wait for their turn.
 const READERS_MAX: usize = 4;
 /// Connections that are kept for the next question; those to the oldest days are closed first.
-const IDLE_MAX: usize = 24;
+const IDLE_MAX: usize = 48;
 const BUSY_WAIT: Duration = Duration::from_secs(2);
 const CACHE_KIBIBYTES: i64 = 4 * 1024;
 
@@ -39,10 +39,10 @@ struct Idle {
     connection: Connection,
 }
 
-/// The days that there are, for the time of one question.
+/// The files that there are, for the time of one question.
 pub(super) struct Days<'a> {
     readers: &'a Readers,
-    list: Vec<Day>,
+    list: Vec<Part>,
 }
 
 impl Readers {
@@ -62,7 +62,7 @@ impl Readers {
         let answer = tokio::task::spawn_blocking(move || {
             // The thread holds the permit, not the caller, who may have gone away while it still reads.
             let _permit = permit;
-            let list = files::days(&readers.dir)?;
+            let list = files::parts(&readers.dir)?;
             question(&Days { readers: &readers, list })
         });
         answer.await.unwrap_or(Err(Error::Io))
@@ -136,8 +136,8 @@ impl Readers {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
         tune(&connection, BUSY_WAIT)?;
-        // One that is just being made has nothing to say yet.
-        if schema.recognise(&connection)? == 0 {
+        // One that is just being made has nothing to say yet, and one of an older form says it once somebody writes to it.
+        if schema.recognise(&connection)? < schema.supported() {
             return Err(Error::Gone);
         }
         connection.pragma_update(None, "cache_size", -CACHE_KIBIBYTES)?;
@@ -161,26 +161,33 @@ impl Readers {
 }
 
 impl Days<'_> {
-    /// The newest first.
-    pub(super) fn list(&self) -> &[Day] {
+    /// The newest first, and of each day what we recorded before what was reported.
+    pub(super) fn list(&self) -> &[Part] {
         &self.list
+    }
+
+    /// The oldest first, and everything that we recorded before anything that was reported: what stands first counts.
+    pub(super) fn ours_first(&self) -> Vec<Part> {
+        let mut list = self.list.clone();
+        list.sort_unstable_by_key(|part| (part.is_reported(), part.day));
+        list
     }
 
     pub(super) fn with<T>(
         &self,
-        day: Day,
+        part: Part,
         question: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
-        self.readers.ask(&day.file(), &DAY_SCHEMA, question)
+        self.readers.ask(&part.file(), &DAY_SCHEMA, question)
     }
 
-    /// Asks each day in turn, the newest first.
+    /// Asks each file in turn, the newest first.
     pub(super) fn each(
         &self,
-        mut question: impl FnMut(Day, &Connection) -> Result<(), Error>,
+        mut question: impl FnMut(Part, &Connection) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        for &day in &self.list {
-            self.with(day, |connection| question(day, connection))?;
+        for &part in &self.list {
+            self.with(part, |connection| question(part, connection))?;
         }
         Ok(())
     }

@@ -2,7 +2,14 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::{super::Error, Retained, appender::Appender, day::Day, files, schema::EVENTS_FILE};
+use super::{
+    super::Error,
+    Retained,
+    appender::Appender,
+    day::{Day, Part, Source},
+    files, index,
+    schema::EVENTS_FILE,
+};
 use crate::trace::Nanos;
 
 /// Once there is too much, so much is left: a tenth less, or the next batch would be too much again.
@@ -17,32 +24,49 @@ const STEPS_MAX: u32 = 40;
 impl Appender {
     /// Removes what is too old, then the oldest of what is too much. Called now and then, and when the store is full.
     ///
-    /// Whole days go. Only where a single day is more than may be kept, the oldest spans of it do.
+    /// What was reported has half of the room at the most, and what we recorded has the rest. Whole days go. Only where a
+    /// single day is more than may be kept, the oldest spans of it do.
     pub fn retain(&mut self, now: Nanos) -> Result<Retained, Error> {
         let shared = self.shared().clone();
         let (dir, options) = (&shared.dir, shared.options);
         let mut done = Retained::default();
-        let mut days = files::days(dir)?;
+        let mut parts = files::parts(dir)?;
         let today = Day::of(now);
         let oldest = today.0.saturating_sub(i64::from(options.max_age_days).saturating_sub(1));
         // A clock that ran ahead for a while left files of days to come; they age like any others.
-        while days.last().is_some_and(|day| day.0 < oldest) {
-            self.remove(&mut days, &mut done)?;
+        while parts.last().is_some_and(|part| part.day.0 < oldest) {
+            self.remove(&mut parts, &mut done)?;
         }
-        let total = |days: &[Day]| -> u64 {
-            days.iter().map(|day| files::bytes(dir, &day.file())).sum::<u64>()
-                + files::bytes(dir, EVENTS_FILE)
+        let (reported, ours): (Vec<Part>, Vec<Part>) =
+            parts.iter().copied().partition(|part| part.is_reported());
+        let taken = self.shrink(reported, 0, options.of(Source::Reported), &mut done)?;
+        let rest = options.max_bytes.saturating_sub(taken).max(options.max_bytes / 2);
+        self.shrink(ours, files::bytes(dir, EVENTS_FILE), rest, &mut done)?;
+        Ok(done)
+    }
+
+    /// Removes the oldest of some files if they take too much; what they take then. `beside` is there in any case.
+    fn shrink(
+        &mut self,
+        mut parts: Vec<Part>,
+        beside: u64,
+        bytes_max: u64,
+        done: &mut Retained,
+    ) -> Result<u64, Error> {
+        let shared = self.shared().clone();
+        let total = |parts: &[Part]| -> u64 {
+            parts.iter().map(|part| files::bytes(&shared.dir, &part.file())).sum::<u64>() + beside
         };
-        if total(&days) <= options.max_bytes {
-            return Ok(done);
+        if total(&parts) <= bytes_max {
+            return Ok(total(&parts));
         }
-        let wanted = options.max_bytes / LEFT.1 * LEFT.0;
-        while days.len() > 1 && total(&days) > wanted {
-            self.remove(&mut days, &mut done)?;
+        let wanted = bytes_max / LEFT.1 * LEFT.0;
+        while parts.len() > 1 && total(&parts) > wanted {
+            self.remove(&mut parts, done)?;
         }
-        if let (&[day], true) = (days.as_slice(), total(&days) > wanted) {
-            let file = self.file(day)?;
-            done.spans = with_reserve(file, |file| {
+        if let (&[part], true) = (parts.as_slice(), total(&parts) > wanted) {
+            let file = self.file(part)?;
+            done.spans += with_reserve(file, |file| {
                 let mut spans = 0;
                 for _ in 0..STEPS_MAX {
                     let removed = if used(file)? > wanted { remove_oldest(file)? } else { 0 };
@@ -54,14 +78,14 @@ impl Appender {
                 Ok(spans)
             })?;
         }
-        Ok(done)
+        Ok(total(&parts))
     }
 
-    fn remove(&mut self, days: &mut Vec<Day>, done: &mut Retained) -> Result<(), Error> {
-        let Some(day) = days.pop() else { return Ok(()) };
-        self.forget(day);
-        self.lagging.remove(&day);
-        files::remove(&self.shared().dir, &day.file())?;
+    fn remove(&mut self, parts: &mut Vec<Part>, done: &mut Retained) -> Result<(), Error> {
+        let Some(part) = parts.pop() else { return Ok(()) };
+        self.forget(part);
+        self.lagging.remove(&part);
+        files::remove(&self.shared().dir, &part.file())?;
         done.days += 1;
         Ok(())
     }
@@ -106,18 +130,31 @@ fn remove_oldest(connection: &mut Connection) -> Result<u64, Error> {
         let mut sessions = transaction.prepare_cached("SELECT DISTINCT session FROM spans WHERE id < ?1")?;
         sessions.query_map([last], |row| row.get(0))?.collect::<Result<_, _>>()?
     };
-    transaction.execute("DELETE FROM words WHERE rowid >= ?1 AND rowid < ?2", (first, last))?;
-    transaction.execute("DELETE FROM stale WHERE id < ?1", [last])?;
-    transaction.execute("DELETE FROM details WHERE id < ?1", [last])?;
+    let traces: Vec<[u8; 16]> = {
+        let mut traces = transaction.prepare_cached("SELECT DISTINCT trace FROM spans WHERE id < ?1")?;
+        traces.query_map([last], |row| row.get(0))?.collect::<Result<_, _>>()?
+    };
+    index::remove_before(&transaction, last)?;
+    for table in ["stale", "running", "details"] {
+        transaction.execute(&format!("DELETE FROM {table} WHERE id < ?1"), [last])?;
+    }
     let removed = transaction.execute("DELETE FROM spans WHERE id < ?1", [last])?;
     // What was never indexed is not counted as waiting for it any more.
     transaction.execute("UPDATE progress SET indexed = max(indexed, ?1)", [last.saturating_sub(1)])?;
     {
-        let mut remove = transaction.prepare_cached(
-            "DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM spans WHERE session = ?1)",
+        let mut remove =
+            transaction.prepare_cached("DELETE FROM trace_runs WHERE trace = ?1 AND last < ?2")?;
+        for trace in traces {
+            remove.execute((trace, last))?;
+        }
+        let mut remove =
+            transaction.prepare_cached("DELETE FROM session_runs WHERE session = ?1 AND last < ?2")?;
+        let mut forget = transaction.prepare_cached(
+            "DELETE FROM sessions WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM session_runs WHERE session = ?1)",
         )?;
         for session in sessions {
-            remove.execute([session])?;
+            remove.execute((session, last))?;
+            forget.execute([session])?;
         }
     }
     transaction.commit()?;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     super::columns::json,
+    day::Part,
     schema::{engine_of, kind_of, status_of},
 };
 use crate::trace::{Attributes, Engine, Happening, Link, Nanos, Span, SpanId, Status, TraceId};
@@ -18,6 +19,8 @@ pub struct SpanRow {
     pub span_id: String,
     pub parent_id: Option<String>,
     pub session_id: String,
+    /// Somebody else says so; otherwise we recorded it.
+    pub reported: bool,
     /// inbound, asyncio or temporal
     pub engine: &'static str,
     pub name: String,
@@ -68,6 +71,8 @@ pub struct LinkRow {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SessionRow {
     pub session_id: String,
+    /// Nothing of it was recorded by us. Of a session that both have something of, this tells what we recorded.
+    pub reported: bool,
     /// inbound, asyncio or temporal
     pub engine: &'static str,
     /// running, waiting, ok, error or cancelled
@@ -101,11 +106,18 @@ pub struct EventRow {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Stats {
     pub bytes: u64,
+    /// What others reported takes so much of them.
+    pub reported_bytes: u64,
+    /// Days that there is something of.
     pub days: u32,
     pub spans: u64,
+    /// Days that are kept.
+    pub keep_days: u32,
+    /// What all files may take together.
+    pub keep_bytes: u64,
     /// Spans that cannot be found by their words yet.
     pub index_lag: u64,
-    /// Days whose file is damaged, newer than this program, or another one's.
+    /// Files of days that are damaged, newer than this program, or another one's.
     pub unreadable: u32,
 }
 
@@ -140,13 +152,14 @@ fn span_hex(number: i64) -> String {
     hex(&number.to_be_bytes())
 }
 
-pub(super) fn span_row(row: &Row<'_>) -> rusqlite::Result<SpanRow> {
+pub(super) fn span_row(row: &Row<'_>, part: Part) -> rusqlite::Result<SpanRow> {
     let (started, ended): (Nanos, Option<Nanos>) = (row.get(8)?, row.get(9)?);
     Ok(SpanRow {
         trace_id: hex(row.get_ref(0)?.as_blob()?),
         span_id: span_hex(row.get(1)?),
         parent_id: row.get::<_, Option<i64>>(2)?.map(span_hex),
         session_id: row.get(3)?,
+        reported: part.is_reported(),
         engine: engine_of(row.get(4)?).as_str(),
         name: row.get(5)?,
         kind: kind_of(row.get(6)?).as_str(),
@@ -185,7 +198,7 @@ pub(super) fn whole_span(row: &Row<'_>) -> rusqlite::Result<Span> {
     })
 }
 
-pub(super) fn full_span(row: &Row<'_>) -> rusqlite::Result<SpanFull> {
+pub(super) fn full_span(row: &Row<'_>, part: Part) -> rusqlite::Result<SpanFull> {
     let span = whole_span(row)?;
     let events = span.events.into_iter().map(|event| HappeningRow {
         name: event.name,
@@ -198,17 +211,18 @@ pub(super) fn full_span(row: &Row<'_>) -> rusqlite::Result<SpanFull> {
         attributes: link.attributes.into_iter().collect(),
     });
     Ok(SpanFull {
-        row: span_row(row)?,
+        row: span_row(row, part)?,
         attributes: span.attributes.into_iter().collect(),
         events: events.collect(),
         links: links.collect(),
     })
 }
 
-/// A session as one day knows it.
+/// A session as one file knows it.
 #[derive(Debug, Clone)]
 pub(super) struct SessionPart {
     session: String,
+    pub(super) is_reported: bool,
     engine: Engine,
     pub(super) status: Status,
     title: String,
@@ -223,9 +237,10 @@ pub(super) struct SessionPart {
     errors: i64,
 }
 
-pub(super) fn session_part(row: &Row<'_>) -> rusqlite::Result<SessionPart> {
+pub(super) fn session_part(row: &Row<'_>, part: Part) -> rusqlite::Result<SessionPart> {
     Ok(SessionPart {
         session: row.get(0)?,
+        is_reported: part.is_reported(),
         engine: engine_of(row.get(1)?),
         status: status_of(row.get(2)?),
         title: row.get(3)?,
@@ -246,8 +261,14 @@ impl SessionPart {
         &self.session
     }
 
-    /// Puts two days of a session together. Who it is of is said by the day on which it began.
+    /// Puts two days of a session together. Who it is of is said by the day on which it began. What others report of a
+    /// session of ours says nothing here.
     pub(super) fn join(self, other: Self) -> Self {
+        match (self.is_reported, other.is_reported) {
+            (false, true) => return self,
+            (true, false) => return other,
+            _ => {}
+        }
         let (mut first, later) = if other.started < self.started { (other, self) } else { (self, other) };
         let goes_on = |status| matches!(status, Status::Running | Status::Waiting);
         if !goes_on(first.status) {
@@ -267,6 +288,7 @@ impl SessionPart {
         let ended = self.ended.filter(|_| !goes_on);
         SessionRow {
             session_id: self.session,
+            reported: self.is_reported,
             engine: self.engine.as_str(),
             status: self.status.as_str(),
             title: self.title,

@@ -73,7 +73,33 @@ CREATE VIRTUAL TABLE words USING fts5 (
 );
 ";
 
-pub(super) const DAY_SCHEMA: Schema = Schema { application_id: i32::from_be_bytes(*b"AqTr"), steps: &[DAY] };
+/// Rows are written in the order of their sessions and traces, so a few ranges of rows say what belongs to either. An index
+/// with an entry for every span cost more than the spans themselves. A range may name rows that are gone, and no others.
+///
+/// `running` has the rows that a process of ours wrote and has not ended, by the name of its lock. The text index is one
+/// table for every few spans (see `index.rs`), made when it is needed.
+const RUNS: &str = "
+DROP INDEX spans_ids;
+DROP INDEX spans_session;
+DROP INDEX spans_calls;
+CREATE INDEX spans_calls ON spans (started) WHERE peer IS NOT NULL AND kind = 2;
+CREATE TABLE trace_runs (
+    trace BLOB NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (trace, first)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE session_runs (
+    session INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (session, first)
+) STRICT, WITHOUT ROWID;
+INSERT INTO trace_runs SELECT trace, id, id FROM spans;
+INSERT INTO session_runs SELECT session, id, id FROM spans;
+CREATE TABLE running (id INTEGER PRIMARY KEY, owner TEXT NOT NULL) STRICT;
+INSERT INTO running SELECT id, '' FROM spans WHERE ended IS NULL;
+DROP TABLE words;
+DELETE FROM stale;
+UPDATE progress SET indexed = 0;
+";
+
+pub(super) const DAY_SCHEMA: Schema =
+    Schema { application_id: i32::from_be_bytes(*b"AqTr"), steps: &[DAY, RUNS] };
 
 /// One file for all days: its numbers go on over midnight, and a stream that was cut off goes on by them.
 const EVENTS: &str = "

@@ -1,13 +1,14 @@
 //! Looking for words, or for an id.
 
-use std::collections::HashSet;
+use rusqlite::Connection;
 
 use super::{
     super::Error,
     TraceStore,
-    day::Day,
-    index::question,
+    day::Part,
+    index::{self, question},
     lists::{Conditions, Cursor, Page},
+    members,
     readers::Days,
     rows::{SPAN_COLUMNS, SPAN_COLUMNS_COUNT, SpanRow, span_row},
 };
@@ -21,7 +22,9 @@ pub struct SearchFilter {
 
 impl TraceStore {
     /// Spans in which all words occur, a word with `*` behind it also as the beginning of one. Those that came last are
-    /// first, and running ones are among them.
+    /// first, and running ones are among them; of one day what we recorded stands before what was reported.
+    ///
+    /// No more of the index is read than the page needs, in steps of [`index::TABLE_ROWS`] spans.
     ///
     /// A trace's or a span's id finds what has it. A text without any word in it finds nothing.
     pub async fn search(
@@ -31,54 +34,96 @@ impl TraceStore {
         page: Page,
     ) -> Result<(Vec<SpanRow>, Option<Cursor>), Error> {
         let mut conditions = Conditions::default();
-        let (from, order) = if let Ok(trace) = text.trim().parse::<TraceId>() {
-            conditions.add("s.trace = ?", Some(trace.0.to_vec()));
-            ("spans s", "s.id")
+        let by = if let Ok(trace) = text.trim().parse::<TraceId>() {
+            conditions.add("r.trace = ?", Some(trace.0.to_vec()));
+            By::Trace
         } else if let Ok(span) = text.trim().parse::<SpanId>() {
             conditions.add("s.span = ?", Some(super::appender::number(span)));
-            ("spans s", "s.id")
+            By::Span
         } else {
             let Some(question) = question(text) else { return Ok((Vec::new(), None)) };
-            conditions.add("words MATCH ?", Some(question));
-            ("words CROSS JOIN spans s ON s.id = words.rowid", "words.rowid")
+            conditions.add("w.words MATCH ?", Some(question));
+            By::Words
         };
         conditions.add("s.started >= ?", filter.since);
         conditions.add("s.started <= ?", filter.until);
-        let bound = conditions.count();
-        let statement = format!(
-            "SELECT {SPAN_COLUMNS}, s.id FROM {from} JOIN sessions t ON t.id = s.session
-             WHERE {order} < ?{}{} ORDER BY {order} DESC LIMIT ?{}",
-            bound + 1,
-            conditions.text(),
-            bound + 2,
-        );
-        self.shared.readers.run(move |days| search(days, &statement, &conditions, page)).await
+        self.shared.readers.run(move |days| search(days, by, &conditions, page)).await
+    }
+}
+
+/// What is looked for.
+#[derive(Clone, Copy)]
+enum By {
+    Trace,
+    Span,
+    Words,
+}
+
+impl By {
+    /// Asks a file for rows before one, the newest first.
+    fn ask(
+        self,
+        connection: &Connection,
+        part: Part,
+        conditions: &Conditions,
+        before: i64,
+        wanted: usize,
+    ) -> Result<Vec<(Cursor, SpanRow)>, Error> {
+        let ask = |from: &str, order: &str, conditions_text: &str, wanted: usize| -> Result<Vec<_>, Error> {
+            let bound = conditions.count();
+            let statement = format!(
+                "SELECT {SPAN_COLUMNS}, s.id FROM {from} JOIN sessions t ON t.id = s.session
+                 WHERE {order} < ?{}{conditions_text} ORDER BY {order} DESC LIMIT ?{}",
+                bound + 1,
+                bound + 2,
+            );
+            let mut statement = connection.prepare_cached(&statement)?;
+            let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
+            let rows = statement.query_map(conditions.with(&[before, wanted]).as_slice(), |row| {
+                Ok((Cursor::new(0, part, row.get(SPAN_COLUMNS_COUNT)?), span_row(row, part)?))
+            })?;
+            Ok(rows.collect::<Result<Vec<_>, _>>()?)
+        };
+        match self {
+            Self::Trace => ask(members::OF_TRACE, "s.id", conditions.text(), wanted),
+            Self::Span => ask("spans s", "s.id", conditions.text(), wanted),
+            Self::Words => {
+                let mut found = Vec::new();
+                for table in index::tables(connection)? {
+                    if *index::rows(table).start() >= before {
+                        continue;
+                    }
+                    let name = index::name(table);
+                    let from = format!("{name} CROSS JOIN spans s ON s.id = {name}.rowid");
+                    let text = conditions.text().replace("w.words", &name);
+                    found.extend(ask(&from, &format!("{name}.rowid"), &text, wanted - found.len())?);
+                    if found.len() >= wanted {
+                        break;
+                    }
+                }
+                Ok(found)
+            }
+        }
     }
 }
 
 fn search(
     days: &Days<'_>,
-    statement: &str,
+    by: By,
     conditions: &Conditions,
     page: Page,
 ) -> Result<(Vec<SpanRow>, Option<Cursor>), Error> {
     let limit = page.limit as usize;
     let mut found: Vec<(Cursor, SpanRow)> = Vec::new();
-    for &day in days.list() {
-        let before = match page.after.map(|cursor| (cursor.day(), cursor.row())) {
-            Some((reached, _)) if day > reached => continue,
-            Some((reached, row)) if day == reached => row,
+    for &part in days.list() {
+        let before = match page.after.map(|cursor| (cursor.part(), cursor.row())) {
+            Some((reached, _)) if part > reached => continue,
+            Some((reached, row)) if part == reached => row,
             _ => i64::MAX,
         };
-        let wanted = i64::try_from(limit + 1 - found.len()).unwrap_or(1);
-        let rows = days.with(day, |connection| {
-            let mut statement = connection.prepare_cached(statement)?;
-            let rows = statement.query_map(conditions.with(&[before, wanted]).as_slice(), |row| {
-                Ok((Cursor::new(0, day, row.get(SPAN_COLUMNS_COUNT)?), span_row(row)?))
-            })?;
-            Ok(rows.collect::<Result<Vec<_>, _>>()?)
-        });
-        found.extend(words_or_none(rows, day)?.unwrap_or_default());
+        let wanted = limit + 1 - found.len();
+        let rows = days.with(part, |connection| by.ask(connection, part, conditions, before, wanted));
+        found.extend(words_or_none(rows, part)?.unwrap_or_default());
         if found.len() > limit {
             break;
         }
@@ -86,16 +131,15 @@ fn search(
     let is_more = found.len() > limit;
     found.truncate(limit);
     let cursor = found.last().map(|(cursor, _)| *cursor).filter(|_| is_more);
-    let mut seen = HashSet::new();
-    found.retain(|(_, row)| seen.insert((row.trace_id.clone(), row.span_id.clone())));
+    members::once_each(&mut found, |(_, row)| row);
     Ok((found.into_iter().map(|(_, row)| row).collect(), cursor))
 }
 
 /// Some writing systems have words that the index takes apart where we do not, and it cannot look for such ones.
-fn words_or_none<T>(rows: Result<Option<T>, Error>, day: Day) -> Result<Option<T>, Error> {
+fn words_or_none<T>(rows: Result<Option<T>, Error>, part: Part) -> Result<Option<T>, Error> {
     match rows {
         Err(Error::Io) => {
-            tracing::debug!(%day, "the text index could not be asked");
+            tracing::debug!(day = %part.day, "the text index could not be asked");
             Ok(None)
         }
         rows => rows,

@@ -217,12 +217,15 @@ fn calls_of_a_day(
     server: Option<&str>,
     take: &mut impl FnMut(Call),
 ) -> Result<(), Error> {
-    let mut statement = connection.prepare_cached(
+    // The number stands in the text, as it does in the index.
+    let statement = format!(
         "SELECT peer, coalesce(operation, tool, method, name), started, ended, status, tokens
          FROM spans INDEXED BY spans_calls
-         WHERE peer IS NOT NULL AND started >= ?1 AND kind = ?2 AND (?3 IS NULL OR peer = ?3)",
-    )?;
-    let mut rows = statement.query((since, kind_code(Kind::Client), server))?;
+         WHERE peer IS NOT NULL AND started >= ?1 AND kind = {} AND (?2 IS NULL OR peer = ?2)",
+        kind_code(Kind::Client),
+    );
+    let mut statement = connection.prepare_cached(&statement)?;
+    let mut rows = statement.query((since, server))?;
     while let Some(row) = rows.next()? {
         take(Call {
             peer: row.get(0)?,

@@ -1,12 +1,17 @@
 mod hostile;
+mod lost;
 mod reading;
+mod reporting;
 mod writing;
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Batch, Options, Page, TraceStore};
+use super::{
+    Batch, Options, Page, TraceStore,
+    day::{Part, Source},
+};
 use crate::trace::{Engine, Event, Kind, Nanos, Span, SpanId, Status, TraceId, names};
 
 /// Noon of 2026-11-16.
@@ -76,7 +81,16 @@ fn event(number: i64) -> Event {
 }
 
 fn batch(spans: impl IntoIterator<Item = Span>) -> Batch {
-    Batch { spans: spans.into_iter().collect(), events: Vec::new() }
+    Batch { spans: spans.into_iter().collect(), ..Batch::default() }
+}
+
+fn reported(spans: impl IntoIterator<Item = Span>) -> Batch {
+    Batch { reported: spans.into_iter().collect(), ..Batch::default() }
+}
+
+/// The file of today.
+fn ours_today() -> Part {
+    Part { day: super::day::Day::of(NOW), source: Source::Ours }
 }
 
 async fn session_ids(store: &TraceStore) -> Vec<String> {

@@ -8,8 +8,10 @@ use super::{
     super::Error,
     TraceStore,
     appender::number,
+    day::Part,
     hot::session_id,
     lists::one,
+    members,
     readers::Days,
     rows::{
         SPAN_COLUMNS, SPAN_COLUMNS_COUNT, SessionRow, SpanFull, SpanRow, full_span, span_row, whole_span,
@@ -22,7 +24,8 @@ const SESSION_SPANS_MAX: usize = 10_000;
 
 const DETAILS: &str = "d.attributes, d.events, d.links";
 
-/// Spans of a trace as they are read, oldest day first and in the order of their starts within each.
+/// Spans of a trace as they are read: what we recorded, then what was reported, the oldest day first and in the order of
+/// their starts within each.
 #[derive(Debug)]
 pub enum Piece {
     Row(Box<SpanRow>),
@@ -35,23 +38,24 @@ impl TraceStore {
         let read = move |days: &Days<'_>| {
             let mut whole = None;
             let mut spans: Vec<SpanRow> = Vec::new();
-            days.each(|_, connection| {
-                let Some(part) = one(connection, &session)? else { return Ok(()) };
+            days.each(|file, connection| {
+                let Some(part) = one(connection, &session, file)? else { return Ok(()) };
                 whole = Some(match whole.take() {
                     None => part,
                     Some(known) => super::rows::SessionPart::join(known, part),
                 });
                 let statement = format!(
-                    "SELECT {SPAN_COLUMNS} FROM spans s JOIN sessions t ON t.id = s.session
-                     WHERE s.session = (SELECT id FROM sessions WHERE session = ?1) ORDER BY s.started, s.id LIMIT ?2"
+                    "SELECT {SPAN_COLUMNS} FROM {} JOIN sessions t ON t.id = s.session
+                     WHERE r.session = (SELECT id FROM sessions WHERE session = ?1) ORDER BY s.started, s.id LIMIT ?2",
+                    members::OF_SESSION,
                 );
                 let mut statement = connection.prepare_cached(&statement)?;
-                let rows = statement.query_map((&session, SESSION_SPANS_MAX as i64), span_row)?;
+                let rows = statement
+                    .query_map((&session, SESSION_SPANS_MAX as i64), |row| span_row(row, file))?;
                 spans.extend(rows.collect::<Result<Vec<_>, _>>()?);
                 Ok(())
             })?;
-            let mut seen = HashSet::new();
-            spans.retain(|span| seen.insert((span.trace_id.clone(), span.span_id.clone())));
+            members::once_each(&mut spans, |span| span);
             spans.sort_by_key(|span| span.started_us);
             spans.truncate(SESSION_SPANS_MAX);
             Ok(whole.map(|part| (part.row(), spans)))
@@ -73,20 +77,20 @@ impl TraceStore {
             let mut count = 0;
             let mut seen: HashSet<i64> = HashSet::new();
             let mut wanted = true;
-            let list: Vec<_> = days.list().iter().rev().copied().collect();
-            for day in list {
+            for part in days.ours_first() {
                 if !wanted {
                     break;
                 }
-                days.with(day, |connection| {
+                days.with(part, |connection| {
                     let (more, join) = if full {
                         (format!(", {DETAILS}"), "JOIN details d ON d.id = s.id")
                     } else {
                         (String::new(), "")
                     };
                     let statement = format!(
-                        "SELECT {SPAN_COLUMNS}{more} FROM spans s JOIN sessions t ON t.id = s.session {join}
-                         WHERE s.trace = ?1 ORDER BY s.started, s.id"
+                        "SELECT {SPAN_COLUMNS}{more} FROM {} JOIN sessions t ON t.id = s.session {join}
+                         WHERE r.trace = ?1 ORDER BY s.started, s.id",
+                        members::OF_TRACE,
                     );
                     let mut statement = connection.prepare_cached(&statement)?;
                     let mut rows = statement.query([trace.0])?;
@@ -96,9 +100,9 @@ impl TraceStore {
                         }
                         count += 1;
                         let piece = if full {
-                            Piece::Full(Box::new(full_span(row)?))
+                            Piece::Full(Box::new(full_span(row, part)?))
                         } else {
-                            Piece::Row(Box::new(span_row(row)?))
+                            Piece::Row(Box::new(span_row(row, part)?))
                         };
                         wanted = take(piece);
                         if !wanted {
@@ -116,18 +120,26 @@ impl TraceStore {
     pub async fn span(&self, trace: TraceId, span: SpanId) -> Result<Option<SpanFull>, Error> {
         let read = move |days: &Days<'_>| {
             let mut found: Option<SpanFull> = None;
-            days.each(|_, connection| {
-                if found.as_ref().is_none_or(|span| span.row.ended_us.is_none()) {
+            for part in days.ours_first() {
+                // What has ended says all, and what was reported under its id says nothing of what we recorded.
+                let is_enough = |known: &SpanFull| {
+                    known.row.ended_us.is_some() || part.is_reported() != known.row.reported
+                };
+                if found.as_ref().is_some_and(is_enough) {
+                    break;
+                }
+                let read = days.with(part, |connection| {
                     let statement = format!(
-                        "SELECT {SPAN_COLUMNS}, {DETAILS} FROM spans s JOIN sessions t ON t.id = s.session
-                         JOIN details d ON d.id = s.id WHERE s.trace = ?1 AND s.span = ?2"
+                        "SELECT {SPAN_COLUMNS}, {DETAILS} FROM {} JOIN sessions t ON t.id = s.session
+                         JOIN details d ON d.id = s.id WHERE r.trace = ?1 AND s.span = ?2",
+                        members::OF_TRACE,
                     );
                     let mut statement = connection.prepare_cached(&statement)?;
-                    let known = statement.query_row((trace.0, number(span)), full_span).optional()?;
-                    found = known.or(found.take());
-                }
-                Ok(())
-            })?;
+                    let read = |row: &rusqlite::Row<'_>| full_span(row, part);
+                    Ok(statement.query_row((trace.0, number(span)), read).optional()?)
+                })?;
+                found = read.flatten().or(found.take());
+            }
             Ok(found)
         };
         self.shared.readers.run(read).await
@@ -145,17 +157,17 @@ impl TraceStore {
         let read = move |days: &Days<'_>| {
             let (since, until) = (since.unwrap_or(Nanos::MIN), until.unwrap_or(Nanos::MAX));
             let mut spans = Vec::new();
-            for &day in days.list().iter().rev() {
+            for &part in days.list().iter().rev() {
                 let from = match after {
-                    Some(cursor) if day.0 < cursor.day => continue,
-                    Some(cursor) if day.0 == cursor.day => cursor.row,
+                    Some(cursor) if part < cursor.part => continue,
+                    Some(cursor) if part == cursor.part => cursor.row,
                     _ => 0,
                 };
                 let wanted = i64::from(limit);
                 let last = days
-                    .with(day, |connection| exported(connection, from, since, until, wanted, &mut spans))?;
+                    .with(part, |connection| exported(connection, from, since, until, wanted, &mut spans))?;
                 if let Some(Some(row)) = last {
-                    return Ok((spans, Some(ExportCursor { day: day.0, row })));
+                    return Ok((spans, Some(ExportCursor { part, row })));
                 }
             }
             Ok((spans, None))
@@ -167,7 +179,7 @@ impl TraceStore {
 /// Where an export goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExportCursor {
-    day: i64,
+    part: Part,
     row: i64,
 }
 

@@ -5,12 +5,12 @@ use std::fs;
 use rusqlite::Connection;
 
 use super::{
-    super::{super::Error, Appended, SearchFilter, SessionFilter, day::Day, files},
+    super::{super::Error, Appended, SearchFilter, SessionFilter, files},
     *,
 };
 
 fn today(dir: &Path) -> std::path::PathBuf {
-    dir.join("traces").join(Day::of(NOW).file())
+    dir.join("traces").join(ours_today().file())
 }
 
 fn make(dir: &Path) {
@@ -40,7 +40,7 @@ async fn a_newer_file_or_one_of_another_kind_is_refused() {
     let ours = i32::from_be_bytes(*b"AqTr");
     let newer = format!("PRAGMA application_id = {ours}; PRAGMA user_version = 99; CREATE TABLE spans (x);");
     for (text, expected) in [
-        (newer.as_str(), Error::Newer { found: 99, supported: 1 }),
+        (newer.as_str(), Error::Newer { found: 99, supported: 2 }),
         ("PRAGMA application_id = 7; CREATE TABLE spans (x);", Error::Damaged),
     ] {
         let dir = tempfile::tempdir().unwrap();
@@ -81,7 +81,7 @@ async fn damaged_events_do_not_keep_spans_from_being_written() {
     make(dir.path());
     fs::write(dir.path().join("traces/events.db"), "no database, only some words in a file").unwrap();
     let store = open(dir.path());
-    let told = Batch { spans: vec![span(1)], events: vec![event(1)] };
+    let told = Batch { spans: vec![span(1)], events: vec![event(1)], ..Batch::default() };
     assert_eq!(store.appender().append(&told, NOW), Err(Error::Damaged));
     assert_eq!(session_ids(&store).await, ["r-1"]);
     assert!(store.events_after(0, 10).await.unwrap().is_empty());
@@ -135,7 +135,7 @@ async fn old_days_go_first_then_the_oldest_of_too_many() {
     appender.append(&batch([span(7)]), NOW - 30 * DAY).unwrap();
     let small = TraceStore::open(dir.path(), Options { max_bytes: 1, ..options });
     assert!(small.appender().retain(NOW).unwrap().days >= 1);
-    assert_eq!(files::days(&dir.path().join("traces")).unwrap().len(), 1, "the newest day stays");
+    assert_eq!(files::parts(&dir.path().join("traces")).unwrap().len(), 1, "the newest day stays");
     appender.append(&batch([span(8)]), NOW).unwrap();
     assert!(session_ids(&store).await.contains(&"r-8".to_owned()), "a file that others removed is made anew");
 }
@@ -148,7 +148,7 @@ async fn what_does_not_fit_is_refused_whole_and_fits_later() {
     let mut appender = store.appender();
     appender.append(&batch([span(1)]), NOW).unwrap();
     let pages = |appender: &mut super::super::Appender, pages: i64| {
-        let file = appender.file(Day::of(NOW)).unwrap();
+        let file = appender.file(ours_today()).unwrap();
         file.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).unwrap();
     };
     pages(&mut appender, 1);
@@ -201,7 +201,7 @@ async fn what_was_written_before_a_kill_is_there_and_half_a_batch_is_not() {
     let copy = tempfile::tempdir().unwrap();
     fs::create_dir(copy.path().join("traces")).unwrap();
     {
-        let file = appender.file(Day::of(NOW)).unwrap();
+        let file = appender.file(ours_today()).unwrap();
         file.execute_batch("BEGIN IMMEDIATE; DELETE FROM spans WHERE id > 50; DELETE FROM sessions;")
             .unwrap();
         file.cache_flush().unwrap();
@@ -229,7 +229,7 @@ async fn absurd_spans_are_kept_and_make_no_files_of_their_own() {
         ..span(number)
     });
     appender.append(&batch(spans), NOW).unwrap();
-    assert_eq!(files::days(&dir.path().join("traces")).unwrap(), [Day::of(NOW)]);
+    assert_eq!(files::parts(&dir.path().join("traces")).unwrap(), [ours_today()]);
     assert_eq!(session_ids(&store).await.len(), 6);
     let (operations, _) = store.operations(Default::default(), ALL).await.unwrap();
     assert!(operations.iter().all(|row| row.duration_us.unwrap() >= 0 && row.waited_us >= 0));

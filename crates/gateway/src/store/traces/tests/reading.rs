@@ -220,6 +220,82 @@ async fn searching_goes_on_over_pages_and_days_and_takes_any_text() {
     assert_eq!(store.search("name:\"search\" OR x", SearchFilter::default(), ALL).await.unwrap().0.len(), 0);
 }
 
+/// The index is many tables, and pages go over all of them.
+#[tokio::test]
+async fn beginnings_of_words_are_found_over_every_table_of_the_index() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut appender = store.appender();
+    let spans = (0..2500).map(|number| {
+        let mut one = span(number);
+        one.name = format!("w{number} every{}", number % 10);
+        one
+    });
+    appender.append(&batch(spans), NOW).unwrap();
+    while appender.index_some(700).unwrap() > 0 {}
+    let all = async |text: &str, limit: u32| {
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let (rows, cursor) =
+                store.search(text, SearchFilter::default(), Page { limit, after }).await.unwrap();
+            found.extend(rows.into_iter().map(|row| row.session_id));
+            after = cursor;
+            if after.is_none() {
+                return found;
+            }
+        }
+    };
+    let found = all("ever*", 400).await;
+    assert_eq!((found.len(), found[0].as_str(), found[2499].as_str()), (2500, "r-2499", "r-0"));
+    assert_eq!(all("every3 w*", 100).await.len(), 250);
+    // The last of one table and the first of the next.
+    assert_eq!(all("w999 every*", 10).await, ["r-999"]);
+    assert_eq!(all("w1000", 10).await, ["r-1000"]);
+    assert_eq!(all("w24*", 7).await.len(), 111);
+    // What ends later is found in its own table.
+    let mut late = running(span(5000));
+    late.name = "late".to_owned();
+    appender.append(&batch([late.clone()]), NOW).unwrap();
+    while appender.index_some(700).unwrap() > 0 {}
+    late.ended = Some(late.started);
+    late.name = "later".to_owned();
+    appender.append(&batch([late]), NOW).unwrap();
+    while appender.index_some(700).unwrap() > 0 {}
+    assert_eq!((all("late", 10).await.len(), all("later", 10).await.len()), (0, 1));
+}
+
+/// A file of the form before this one is brought up to it by who writes, with everything that is in it.
+#[tokio::test]
+async fn a_file_of_an_older_form_is_read_once_somebody_writes() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("traces")).unwrap();
+    let path = dir.path().join("traces").join(ours_today().file());
+    let older = super::super::schema::DAY_SCHEMA;
+    let older = super::super::Schema { steps: &older.steps[..1], ..older };
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let mut connection = connection;
+    older.migrate(&mut connection).unwrap();
+    connection
+        .execute_batch(
+            "INSERT INTO sessions (id, session, engine, status, title, started, spans, errors, running, waiting)
+             VALUES (1, 'old', 0, 0, 'tools/call old', 1794830400000000000, 1, 0, 1, 0);
+             INSERT INTO spans (id, trace, span, session, engine, kind, status, root, started, waited, name)
+             VALUES (1, x'07070707070707070707070707070707', 9, 1, 0, 1, 0, 1, 1794830400000000000, 0, 'tools/call old');
+             INSERT INTO details VALUES (1, '{}', NULL, NULL);
+             INSERT INTO words (rowid, text) VALUES (1, 'old'); UPDATE progress SET indexed = 1;",
+        )
+        .unwrap();
+    drop(connection);
+    let store = open(dir.path());
+    let mut appender = store.appender();
+    while appender.index_some(10).unwrap() > 0 {}
+    let (found, _) = store.search("old", SearchFilter::default(), ALL).await.unwrap();
+    assert_eq!((found.len(), found[0].status), (1, "running"));
+    assert_eq!(store.trace(TraceId([7; 16]), true, |_| true).await.unwrap(), 1);
+    assert_eq!(appender.end_lost(NOW).unwrap(), 1, "nobody knows who ran it");
+    assert_eq!(store.session("old").await.unwrap().unwrap().0.status, "cancelled");
+}
+
 #[tokio::test]
 async fn servers_are_summed_with_percentiles_and_errors() {
     let dir = tempfile::tempdir().unwrap();

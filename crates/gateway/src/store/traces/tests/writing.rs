@@ -136,7 +136,11 @@ async fn events_are_numbered_over_restarts_and_only_the_last_are_kept() {
     let store = TraceStore::open(dir.path(), Options { max_events: 10, ..Options::default() });
     assert_eq!(store.last_event().await.unwrap(), 0);
     assert!(store.events_after(0, 10).await.unwrap().is_empty());
-    let told = |from: i64| Batch { spans: vec![], events: (from..from + 600).map(event).collect() };
+    let told = |from: i64| Batch {
+        reported: vec![],
+        spans: vec![],
+        events: (from..from + 600).map(event).collect(),
+    };
     store.appender().append(&told(0), NOW).unwrap();
     store.appender().append(&told(600), NOW).unwrap();
     let events = store.events_after(0, 1000).await.unwrap();
@@ -159,11 +163,11 @@ async fn who_waits_for_events_is_told_of_those_of_other_processes_too() {
         async move { here.next_events(0, 10).await.unwrap() }
     });
     tokio::task::yield_now().await;
-    let told = Batch { spans: vec![], events: vec![event(5)] };
+    let told = Batch { reported: vec![], spans: vec![], events: vec![event(5)] };
     tokio::task::spawn_blocking(move || elsewhere.appender().append(&told, NOW).unwrap()).await.unwrap();
     assert_eq!(waiting.await.unwrap()[0].seq, 1);
     assert_eq!(both.await.unwrap()[0].seq, 1);
-    let own = Batch { spans: vec![], events: vec![event(6)] };
+    let own = Batch { reported: vec![], spans: vec![], events: vec![event(6)] };
     let next = tokio::spawn({
         let here = here.clone();
         async move { here.next_events(1, 10).await.unwrap() }
@@ -176,11 +180,72 @@ async fn who_waits_for_events_is_told_of_those_of_other_processes_too() {
         async move { here.next_events(5000, 10).await.unwrap() }
     });
     for number in 7.. {
-        here.appender().append(&Batch { spans: vec![], events: vec![event(number)] }, NOW).unwrap();
+        here.appender()
+            .append(&Batch { reported: vec![], spans: vec![], events: vec![event(number)] }, NOW)
+            .unwrap();
         tokio::time::sleep(std::time::Duration::from_millis(30)).await;
         if next.is_finished() {
             break;
         }
     }
     assert!(next.await.unwrap()[0].seq < 5000);
+}
+
+/// Somebody tidies up the directory while we write to it.
+#[tokio::test]
+async fn events_and_spans_are_written_anew_where_their_files_were_removed_or_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut appender = store.appender();
+    let told = |number: u64| Batch {
+        spans: vec![running(span(number))],
+        reported: vec![span(number + 100)],
+        events: vec![event(number as i64)],
+    };
+    appender.append(&told(1), NOW).unwrap();
+    std::fs::remove_dir_all(dir.path().join("traces")).unwrap();
+    appender.append(&told(2), NOW).unwrap();
+    assert_eq!(session_ids(&store).await, ["r-102", "r-2"]);
+    assert_eq!(store.events_after(0, 10).await.unwrap()[0].data["number"], 2);
+    // Another one in its place.
+    let other = tempfile::tempdir().unwrap();
+    open(other.path()).appender().append(&told(3), NOW).unwrap();
+    for companion in ["events.db-wal", "events.db-shm"] {
+        let _ = std::fs::remove_file(dir.path().join("traces").join(companion));
+    }
+    std::fs::rename(other.path().join("traces/events.db"), dir.path().join("traces/events.db")).unwrap();
+    appender.append(&told(4), NOW).unwrap();
+    let numbers: Vec<Value> =
+        store.events_after(0, 10).await.unwrap().into_iter().map(|row| row.data["number"].clone()).collect();
+    assert_eq!(numbers, [3, 4]);
+    assert!(session_ids(&store).await.contains(&"r-4".to_owned()));
+}
+
+/// A trace comes in many batches, some of it twice, and more than is looked up each time.
+#[tokio::test]
+async fn a_long_trace_has_each_span_once_however_it_comes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, other) = (open(dir.path()), open(dir.path()));
+    let (mut appender, mut elsewhere) = (store.appender(), other.appender());
+    let root = span(10_000);
+    let part = |from: u64, to: u64| batch((from..to).map(|number| call(number, &root, "srv-b")));
+    assert_eq!(appender.append(&part(0, 100), NOW).unwrap().spans, 100);
+    assert_eq!(
+        elsewhere.append(&part(50, 150), NOW).unwrap(),
+        Appended { spans: 50, ignored: 50, updated: 0 }
+    );
+    assert_eq!(
+        appender.append(&part(0, 200), NOW).unwrap(),
+        Appended { spans: 50, ignored: 150, updated: 0 }
+    );
+    let mut moved = call(7, &root, "srv-b");
+    moved.session = "another".to_owned();
+    let mut begun = running(call(300, &root, "srv-b"));
+    appender.append(&batch([moved, begun.clone(), root.clone()]), NOW).unwrap();
+    begun.ended = Some(begun.started + 1);
+    assert_eq!(elsewhere.append(&batch([begun]), NOW).unwrap().updated, 1);
+    let count = store.trace(root.trace, false, |_| true).await.unwrap();
+    assert_eq!(count, 202);
+    let (session, spans) = store.session("r-10000").await.unwrap().unwrap();
+    assert_eq!((session.span_count, spans.len()), (202, 202));
 }

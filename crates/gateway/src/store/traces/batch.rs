@@ -1,0 +1,247 @@
+//! One batch of spans, written to one file in one transaction.
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use super::{
+    super::Error,
+    Appended,
+    appender::number,
+    hot::{Hot, NAME_BYTES_MAX, cut, is_root},
+    index,
+    members::Memory,
+    schema::{engine_code, kind_code, status_code, status_of},
+    sessions::Changes,
+};
+use crate::trace::{Nanos, Span};
+
+const INSERT: &str = "
+INSERT INTO spans (trace, span, parent, session, engine, kind, status, root, started, ended, waited, name,
+                   method, tool, operation, peer, agent, client, request, parent_request, error, tokens)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)";
+
+const UPDATE: &str = "
+UPDATE spans SET status = ?2, ended = ?3, waited = ?4, name = ?5, method = ?6, tool = ?7, operation = ?8, peer = ?9,
+                 agent = ?10, client = ?11, request = ?12, parent_request = ?13, error = ?14, tokens = ?15
+WHERE id = ?1";
+
+/// What was known of a span before.
+struct Known {
+    session: i64,
+    status: i64,
+    started: Nanos,
+    has_ended: bool,
+}
+
+/// Writes spans, of which none is there twice. `owner` is who runs what has not ended.
+pub(super) fn write(
+    connection: &mut Connection,
+    memory: &mut Memory,
+    spans: &[&Span],
+    owner: Option<&str>,
+) -> Result<Appended, Error> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut changes = Changes::default();
+    let mut placed = Vec::with_capacity(spans.len());
+    for &span in spans {
+        placed.push((changes.session(&transaction, span)?, span));
+    }
+    // What belongs together stands together, so that ranges of rows say it.
+    placed.sort_by_key(|(session, span)| (*session, span.trace));
+    let mut writing =
+        Writing { transaction: &transaction, owner, changes, done: Appended::default(), indexed: None };
+    for of_session in placed.chunk_by(|(one, _), (other, _)| one == other) {
+        let mut range = Range::default();
+        for of_trace in of_session.chunk_by(|(_, one), (_, other)| one.trace == other.trace) {
+            let added = writing.trace(memory, of_trace)?;
+            added.write(
+                &transaction,
+                "INSERT INTO trace_runs VALUES (?1, ?2, ?3)",
+                of_trace.first().map(|(_, span)| span.trace.0),
+            )?;
+            range.join(&added);
+        }
+        range.write(
+            &transaction,
+            "INSERT INTO session_runs VALUES (?1, ?2, ?3)",
+            of_session.first().map(|(session, _)| *session),
+        )?;
+    }
+    let Writing { changes, done, .. } = writing;
+    changes.write(&transaction)?;
+    transaction.commit()?;
+    Ok(done)
+}
+
+/// Rows one behind the other.
+#[derive(Default)]
+struct Range(Option<(i64, i64)>);
+
+impl Range {
+    fn add(&mut self, row: i64) {
+        self.0 = Some(self.0.map_or((row, row), |(first, _)| (first, row)));
+    }
+
+    fn join(&mut self, other: &Self) {
+        if let Some((first, last)) = other.0 {
+            self.add(first);
+            self.add(last);
+        }
+    }
+
+    fn write(
+        &self,
+        connection: &Connection,
+        insert: &str,
+        of: Option<impl rusqlite::ToSql>,
+    ) -> Result<(), Error> {
+        if let Some((first, last)) = self.0 {
+            connection.prepare_cached(insert)?.execute(params![of, first, last])?;
+        }
+        Ok(())
+    }
+}
+
+struct Writing<'a, 't> {
+    transaction: &'t Connection,
+    owner: Option<&'t str>,
+    changes: Changes<'a>,
+    done: Appended,
+    /// Up to which row there is a text index, once that was asked for.
+    indexed: Option<i64>,
+}
+
+impl<'a> Writing<'a, '_> {
+    /// Writes spans of one trace and session; the rows that are new.
+    fn trace(&mut self, memory: &mut Memory, spans: &[(i64, &'a Span)]) -> Result<Range, Error> {
+        let mut range = Range::default();
+        let Some(trace) = spans.first().map(|(_, span)| span.trace) else { return Ok(range) };
+        let members = memory.take(self.transaction, trace)?;
+        for &(session, span) in spans {
+            let known = match members.row(number(span.id)) {
+                Some(row) => known(self.transaction, row)?.map(|known| (row, known)),
+                None => None,
+            };
+            match known {
+                Some((row, known)) => self.again(row, &known, session, span)?,
+                None if members.is_full() => self.done.ignored += 1,
+                None => range.add(self.insert(session, span)?),
+            }
+        }
+        memory.keep(trace, members);
+        Ok(range)
+    }
+
+    fn insert(&mut self, session: i64, span: &'a Span) -> Result<i64, Error> {
+        let hot = Hot::of(span);
+        self.transaction.prepare_cached(INSERT)?.execute(params![
+            span.trace.0,
+            number(span.id),
+            span.parent.map(number),
+            session,
+            engine_code(span.engine),
+            kind_code(span.kind),
+            status_code(span.status),
+            is_root(span),
+            span.started,
+            span.ended,
+            span.waited,
+            cut(&span.name, NAME_BYTES_MAX),
+            hot.method,
+            hot.tool,
+            hot.operation,
+            hot.peer,
+            hot.agent,
+            hot.client,
+            hot.request,
+            hot.parent_request,
+            hot.error,
+            hot.tokens,
+        ])?;
+        let row = self.transaction.last_insert_rowid();
+        let (attributes, events, links) = written(span)?;
+        self.transaction
+            .prepare_cached("INSERT INTO details (id, attributes, events, links) VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![row, attributes, events, links])?;
+        if let (Some(owner), None) = (self.owner, span.ended) {
+            self.transaction.prepare_cached("INSERT INTO running VALUES (?1, ?2)")?.execute((row, owner))?;
+        }
+        self.changes.add(session, span, None);
+        self.done.spans += 1;
+        Ok(row)
+    }
+
+    /// A span that is there already.
+    fn again(&mut self, row: i64, known: &Known, session: i64, span: &'a Span) -> Result<(), Error> {
+        if known.has_ended || known.started != span.started || known.session != session {
+            self.done.ignored += 1;
+            return Ok(());
+        }
+        update(self.transaction, row, span, &Hot::of(span))?;
+        if span.ended.is_some() {
+            self.transaction.prepare_cached("DELETE FROM running WHERE id = ?1")?.execute([row])?;
+        }
+        let indexed = match self.indexed {
+            Some(indexed) => indexed,
+            None => *self.indexed.insert(index::progress(self.transaction)?),
+        };
+        if row <= indexed {
+            self.transaction.prepare_cached("INSERT OR IGNORE INTO stale VALUES (?1)")?.execute([row])?;
+        }
+        self.changes.add(session, span, Some(status_of(known.status)));
+        self.done.updated += 1;
+        Ok(())
+    }
+}
+
+fn known(connection: &Connection, row: i64) -> Result<Option<Known>, Error> {
+    let known = connection
+        .prepare_cached("SELECT session, status, started, ended IS NOT NULL FROM spans WHERE id = ?1")?
+        .query_row([row], |row| {
+            Ok(Known {
+                session: row.get(0)?,
+                status: row.get(1)?,
+                started: row.get(2)?,
+                has_ended: row.get(3)?,
+            })
+        })
+        .optional()?;
+    Ok(known)
+}
+
+fn update(connection: &Connection, row: i64, span: &Span, hot: &Hot<'_>) -> Result<(), Error> {
+    connection.prepare_cached(UPDATE)?.execute(params![
+        row,
+        status_code(span.status),
+        span.ended,
+        span.waited,
+        cut(&span.name, NAME_BYTES_MAX),
+        hot.method,
+        hot.tool,
+        hot.operation,
+        hot.peer,
+        hot.agent,
+        hot.client,
+        hot.request,
+        hot.parent_request,
+        hot.error,
+        hot.tokens,
+    ])?;
+    let (attributes, events, links) = written(span)?;
+    connection
+        .prepare_cached("UPDATE details SET attributes = ?2, events = ?3, links = ?4 WHERE id = ?1")?
+        .execute(params![row, attributes, events, links])?;
+    Ok(())
+}
+
+type Written = (String, Option<String>, Option<String>);
+
+fn written(span: &Span) -> Result<Written, Error> {
+    let failed = |cause: serde_json::Error| {
+        tracing::error!(%cause, "a span could not be written as JSON");
+        Error::Io
+    };
+    let attributes = serde_json::to_string(&span.attributes).map_err(failed)?;
+    let events = (!span.events.is_empty()).then(|| serde_json::to_string(&span.events)).transpose();
+    let links = (!span.links.is_empty()).then(|| serde_json::to_string(&span.links)).transpose();
+    Ok((attributes, events.map_err(failed)?, links.map_err(failed)?))
+}

@@ -1,0 +1,137 @@
+//! What others report beside what we recorded.
+
+use super::{
+    super::{Piece, SearchFilter, SessionFilter, files},
+    *,
+};
+
+/// Somebody who knows a session's id, and its trace, says things about it.
+#[tokio::test]
+async fn a_report_changes_nothing_of_a_session_of_ours() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut appender = store.appender();
+    let mut forged = call(7, &span(1), "srv-b");
+    forged.parent = None;
+    forged.engine = Engine::Temporal;
+    forged.status = Status::Error;
+    forged.name = "forged".to_owned();
+    forged.started -= 5;
+    forged.attributes.insert(names::PRINCIPAL.to_owned(), json!("root"));
+    forged.attributes.insert(super::super::TAGS.to_owned(), json!("evil"));
+    // The same ids as ours, before ours come and after.
+    let same = Span { name: "forged".to_owned(), status: Status::Error, ..span(1) };
+    appender.append(&reported([forged.clone(), same.clone()]), NOW).unwrap();
+    let (before, _) = store.session("r-1").await.unwrap().unwrap();
+    assert!(before.reported && before.title == "forged");
+    appender.append(&batch([span(1)]), NOW).unwrap();
+    let goes_on = running(Span { id: SpanId([8; 8]), ..forged });
+    appender.append(&reported([goes_on, same]), NOW + DAY).unwrap();
+
+    let (session, spans) = store.session("r-1").await.unwrap().unwrap();
+    let said = (session.status, session.title.as_str(), session.engine, session.principal.as_deref());
+    assert_eq!(said, ("ok", "tools/call search_code", "inbound", None));
+    assert_eq!((session.span_count, session.error_count, session.reported), (1, 0, false));
+    assert_eq!((session.started_us, session.tags.len()), ((NOW + SECOND) / 1000, 0));
+    let ours: Vec<_> = spans.iter().filter(|span| !span.reported).map(|span| span.name.as_str()).collect();
+    assert_eq!(ours, ["tools/call search_code"]);
+    assert_eq!(spans.iter().filter(|span| span.reported).count(), 2, "they are shown as reports");
+    let (list, _) = store.sessions(SessionFilter::default(), ALL).await.unwrap();
+    assert_eq!(list, [session], "it is listed once, as ours");
+    let read = store.span(span(1).trace, span(1).id).await.unwrap().unwrap();
+    assert_eq!((read.row.name.as_str(), read.row.status), ("tools/call search_code", "ok"));
+    let (operations, _) = store.operations(Default::default(), ALL).await.unwrap();
+    assert!(operations.iter().filter(|row| row.span_id == span(1).id.to_string()).all(|row| !row.reported));
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let taken = move |piece| match piece {
+        Piece::Row(row) => sender.send((row.name, row.reported)).is_ok(),
+        Piece::Full(_) => false,
+    };
+    assert_eq!(store.trace(span(1).trace, false, taken).await.unwrap(), 3, "linked by the trace");
+    assert_eq!(receiver.recv().unwrap(), ("tools/call search_code".to_owned(), false), "ours first");
+}
+
+/// Reporters fill their own share, and lose their own oldest.
+#[tokio::test]
+async fn reports_do_not_push_out_what_we_recorded() {
+    let dir = tempfile::tempdir().unwrap();
+    let max_bytes = 16 * 1024 * 1024;
+    let store = TraceStore::open(dir.path(), Options { max_bytes, ..Options::default() });
+    let mut appender = store.appender();
+    let long = |number: u64, day: i64| {
+        let mut one = span(number);
+        one.started = NOW - day * DAY + number as i64;
+        one.ended = Some(one.started);
+        one.attributes.insert("x".to_owned(), json!("word ".repeat(400)));
+        one
+    };
+    // Ours of some days ago, less than half.
+    for day in 0..3 {
+        appender.append(&batch((0..150).map(|number| long(day * 150 + number, day as i64))), NOW).unwrap();
+    }
+    let before = store.stats().await.unwrap();
+    assert!(before.bytes < max_bytes / 2 && before.reported_bytes == 0, "{before:?}");
+    for round in 50..200_u64 {
+        let spans = (0..100).map(|number| long(round * 100 + number, 0));
+        appender.append(&reported(spans), NOW).unwrap();
+        while appender.index_some(1000).unwrap_or(0) > 0 {}
+        appender.retain(NOW).unwrap();
+    }
+    let after = store.stats().await.unwrap();
+    // With the log of the file, which is moved into it later.
+    assert!(after.reported_bytes > max_bytes / 4 && after.reported_bytes < 2 * max_bytes, "{after:?}");
+    assert_eq!((after.keep_bytes, after.keep_days, after.days), (max_bytes, 14, 3));
+    for number in [0, 149, 150, 300, 449] {
+        assert!(store.session(&format!("r-{number}")).await.unwrap().is_some(), "{number} is ours");
+    }
+    assert!(store.session("r-5000").await.unwrap().is_none(), "the oldest that was reported went");
+    assert!(store.session("r-19999").await.unwrap().is_some(), "the newest did not");
+    let found = store.search("word", SearchFilter::default(), ALL).await.unwrap().0;
+    assert_eq!(found[0].session_id, "r-149", "ours are found first");
+    // And ours may use what reporters leave.
+    let parts = files::parts(&dir.path().join("traces")).unwrap();
+    assert_eq!(parts.iter().filter(|part| part.is_reported()).count(), 1);
+}
+
+/// Both are found, over pages that end in either.
+#[tokio::test]
+async fn pages_go_on_over_both() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut appender = store.appender();
+    let both = Batch {
+        spans: (0..20).map(span).collect(),
+        reported: (20..45)
+            .map(|number| Span { started: NOW + (45 - number as i64) * SECOND, ..span(number) })
+            .collect(),
+        events: Vec::new(),
+    };
+    appender.append(&both, NOW).unwrap();
+    while appender.index_some(7).unwrap() > 0 {}
+    assert_eq!(appender.index_lag().unwrap(), 0);
+    let (mut listed, mut found) = (Vec::new(), Vec::new());
+    let mut after = None;
+    loop {
+        let (page, cursor) =
+            store.sessions(SessionFilter::default(), Page { limit: 4, after }).await.unwrap();
+        listed.extend(page.into_iter().map(|row| (row.started_us, row.session_id)));
+        after = cursor.map(|cursor| cursor.to_string().parse().unwrap());
+        if after.is_none() {
+            break;
+        }
+    }
+    loop {
+        let (page, cursor) =
+            store.search("search", SearchFilter::default(), Page { limit: 4, after }).await.unwrap();
+        found.extend(page.into_iter().map(|row| row.session_id));
+        after = cursor;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert!(listed.is_sorted_by(|one, other| one.0 >= other.0));
+    let unique: std::collections::BTreeSet<_> = found.iter().collect();
+    assert_eq!((listed.len(), found.len(), unique.len()), (45, 45, 45));
+    let (spans, rest) = store.export(None, None, None, 100).await.unwrap();
+    assert_eq!((spans.len(), rest), (45, None));
+}
