@@ -56,7 +56,7 @@ pub(super) struct Import {
 impl Export {
     pub(super) async fn run(&self, store: &TraceStore) -> Result<ExitCode, Failure> {
         let mut out: Box<dyn Write> = match &self.output {
-            Some(path) => Box::new(File::create(path).map_err(|error| unusable(path, &error))?),
+            Some(path) => Box::new(private(path).map_err(|error| unusable(path, &error))?),
             None => Box::new(io::stdout().lock()),
         };
         let nanos = |time: Timestamp| Nanos::try_from(time.as_nanosecond()).unwrap_or_default();
@@ -110,7 +110,7 @@ impl Import {
                 match line {
                     Ok(Brought { spans, rejected }) => {
                         done.rejected += rejected;
-                        batch.spans.extend(spans);
+                        batch.reported.extend(spans);
                     }
                     Err(mistake) => {
                         done.mistakes += 1;
@@ -119,7 +119,7 @@ impl Import {
                         }
                     }
                 }
-                if batch.spans.len() >= TOGETHER as usize {
+                if batch.reported.len() >= TOGETHER as usize {
                     done.keep(&mut appender, &mut batch)?;
                 }
             }
@@ -147,9 +147,25 @@ impl Done {
         let appended = appender.append(batch, inspect::now()).map_err(|error| trouble(&error))?;
         self.taken += appended.spans + appended.updated;
         self.known += appended.ignored;
-        batch.spans.clear();
+        batch.reported.clear();
         Ok(())
     }
+}
+
+/// A file for its owner alone: what was recorded may be nobody else's business. One that is there is written over, and
+/// keeps no wider rights.
+fn private(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    #[cfg(unix)]
+    if file.metadata()?.is_file() {
+        let own = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        file.set_permissions(own)?;
+    }
+    Ok(file)
 }
 
 fn unusable(path: &Path, error: &io::Error) -> Failure {

@@ -64,6 +64,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     }
     let store = gateway::app::traces(&config);
+    // What a process that is gone left running is told as what it is. Whoever may only read is shown it as it stands.
+    if config.store.data.join(store::traces::DIRECTORY).exists() {
+        let _ = store.appender().end_lost(gateway::inspect::now());
+    }
     runtime()?.block_on(async {
         match &arguments.command {
             Command::Ls(command) => command.run(&store).await,

@@ -197,6 +197,13 @@ fn servers_graph_tokens_and_health_are_told() {
         (&health["store"]["spans"], &health["listeners"]["operator"]),
         (&json!(12), &json!(desk.address))
     );
+    let kept =
+        ["keep_days", "keep_bytes", "reported_bytes", "days"].map(|name| health["store"][name].clone());
+    assert_eq!(kept, [json!(14), json!(2_u64 << 30), json!(0), json!(1)], "{health}");
+    assert!(
+        health["store"]["index_lag"].is_u64() && health["store"]["bytes"].as_u64().unwrap() > 0,
+        "{health}"
+    );
 }
 
 #[test]

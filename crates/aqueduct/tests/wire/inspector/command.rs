@@ -119,3 +119,29 @@ fn the_api_is_described_without_any_server() {
     assert_eq!(document["openapi"], "3.1.0");
     assert!(document["paths"]["/api/v1/sessions"]["get"].is_object());
 }
+
+/// What was recorded is its owner's, and what is imported is told apart from it.
+#[test]
+fn what_is_exported_is_private_and_what_is_imported_is_a_report() {
+    let directory = data();
+    writer(directory.path()).append(&spans([served(1), served(2)]), now()).unwrap();
+    let file = directory.path().join("out.jsonl");
+    std::fs::write(&file, "older").unwrap();
+    let path = file.to_str().unwrap();
+    let written = run(directory.path(), &["trace", "export", "-o", path]);
+    assert!(written.status.success(), "{}", text(&written));
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    let other = data();
+    writer(other.path()).append(&spans([served(2)]), now()).unwrap();
+    let taken = run(other.path(), &["trace", "import", path]);
+    assert!(text(&taken).contains("2 spans taken"), "{}", text(&taken));
+    let listed = text(&run(other.path(), &["trace", "ls", "--json"]));
+    let sessions: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<_> =
+        sessions.iter().map(|row| (row["session_id"].clone(), row["reported"].clone())).collect();
+    assert_eq!(told, [(json!("r-2"), json!(false)), (json!("r-1"), json!(true))]);
+}

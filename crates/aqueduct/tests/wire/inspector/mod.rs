@@ -95,9 +95,9 @@ fn event(number: i64) -> Event {
 }
 
 fn spans(spans: impl IntoIterator<Item = Span>) -> Batch {
-    Batch { spans: spans.into_iter().collect(), events: Vec::new() }
+    Batch { spans: spans.into_iter().collect(), ..Batch::default() }
 }
 
 fn events(numbers: impl IntoIterator<Item = i64>) -> Batch {
-    Batch { spans: Vec::new(), events: numbers.into_iter().map(event).collect() }
+    Batch { events: numbers.into_iter().map(event).collect(), ..Batch::default() }
 }

@@ -166,3 +166,22 @@ fn the_operator_ends_one_call_or_all_of_a_session_and_their_clients_are_told() {
     }
     place.event("slow", "that it is given up", |event| event["event"] == "given up");
 }
+
+/// What ran when the process was killed does not run for ever.
+#[test]
+fn calls_of_a_process_that_was_killed_are_cancelled_and_say_so() {
+    let place = Place::new().stdio("slow", &[], "timeout_seconds = 3600");
+    let server = place.setup().http();
+    let mut client = Client::http(Arc::clone(&server), Era::Stateless);
+    place.wait_for(&mut client, &["slow"]);
+    let mut caller = Client::http(Arc::clone(&server), Era::Stateless);
+    let stuck =
+        std::thread::spawn(move || call(&mut caller, "slow_sleep", json!({"milliseconds": 3_600_000})));
+    let runs = |span: &Value| span["name"] == "tools/call slow_sleep" && span["status"] == "running";
+    wait_until("the call that runs", || exported(place.path()).into_iter().find(runs));
+    server.process.lock().unwrap().signal("-KILL");
+    assert!(stuck.join().is_err(), "nobody answers any more");
+    let lost = finished(place.path(), "tools/call slow_sleep", 1).remove(0);
+    assert_eq!((&lost["status"], attribute(&lost, "error.type")), (&json!("cancelled"), &json!("lost")));
+    assert!(!exported(place.path()).iter().any(runs));
+}
