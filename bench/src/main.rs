@@ -19,6 +19,7 @@ mod start;
 mod step;
 mod subject;
 mod tokens;
+mod traces;
 mod upstream;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -70,6 +71,8 @@ enum Command {
         #[arg(long, default_value_t = query::ENTITIES)]
         entities: u64,
     },
+    /// The trace store: what it takes beside a bare insert, and how soon it answers
+    Traces(traces::Options),
     /// From the start of the program to its first tool list, and its memory
     Start,
     /// Calls one scenario a fixed number of times, for an instruction counter; without one, names them all
@@ -78,6 +81,9 @@ enum Command {
     /// Serves the echo operation, to be measured from outside
     #[command(hide = true)]
     Echo { address: std::net::SocketAddr },
+    /// Takes reports and stores them, to be measured from outside
+    #[command(hide = true)]
+    Reported { data: PathBuf, address: std::net::SocketAddr },
     /// Serves tools on standard input, to stand behind a gateway
     #[command(hide = true)]
     Upstream { further: Option<PathBuf> },
@@ -98,7 +104,14 @@ enum Command {
 impl Command {
     /// Whether there is a report for people at the end.
     fn reports(&self) -> bool {
-        !matches!(self, Self::Calls { .. } | Self::Echo { .. } | Self::Upstream { .. } | Self::Drive { .. })
+        !matches!(
+            self,
+            Self::Calls { .. }
+                | Self::Echo { .. }
+                | Self::Reported { .. }
+                | Self::Upstream { .. }
+                | Self::Drive { .. }
+        )
     }
 }
 
@@ -132,6 +145,7 @@ fn run(command: &Command, report: &mut Report) -> Result<()> {
             pipeline::measure_introspection(report)?;
             tokens::measure(report)?;
             query::measure(report, query::ENTITIES)?;
+            traces::measure(report, traces::Options::default())?;
             start::measure(report)?;
             http::measure(report, ROUNDS)?;
             gateway::measure(report, gateway::Options::default())
@@ -145,6 +159,7 @@ fn run(command: &Command, report: &mut Report) -> Result<()> {
         Command::Gateway(options) => gateway::measure(report, *options),
         Command::Tokens => tokens::measure(report),
         Command::Query { entities } => query::measure(report, *entities),
+        Command::Traces(options) => traces::measure(report, *options),
         Command::Start => start::measure(report),
         Command::Calls { scenario: Some(name), count } => scenario::repeat(name, count.unwrap_or_default()),
         Command::Calls { scenario: None, .. } => {
@@ -152,6 +167,7 @@ fn run(command: &Command, report: &mut Report) -> Result<()> {
             Ok(())
         }
         Command::Echo { address } => http::echo(*address),
+        Command::Reported { data, address } => traces::serve(data, *address),
         Command::Upstream { further } => upstream::serve(further.as_deref()),
         Command::Drive { scenario: Some(name), count, rmcp_gw, before } => {
             gateway::drive(name, count.unwrap_or_default(), rmcp_gw.clone(), before)
