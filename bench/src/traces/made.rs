@@ -119,7 +119,7 @@ impl Made {
                 let attributes = vec![
                     ("mcp.method.name", "tools/call".to_owned()),
                     ("gen_ai.tool.name", tool.clone()),
-                    ("peer.service", if place % 2 == 0 { "github" } else { "files" }.to_owned()),
+                    ("peer.service", if place.is_multiple_of(2) { "github" } else { "files" }.to_owned()),
                     ("mcp.tool.input_json", input),
                     ("mcp.tool.output_json", output),
                 ];

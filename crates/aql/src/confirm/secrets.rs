@@ -38,12 +38,17 @@ const HOLDING: [&str; 13] = [
 #[must_use]
 pub fn is_secret_key(name: &str) -> bool {
     let words = name.trim().trim_start_matches('-');
-    let plain: String =
-        words.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let has_capitals = words.bytes().any(|byte| byte.is_ascii_uppercase());
+    // From the end, without what joins the words.
+    let plain = || {
+        let letters = words.bytes().rev().filter(u8::is_ascii_alphanumeric);
+        letters.map(|byte| byte.to_ascii_lowercase())
+    };
+    let ends = |ending: &str| plain().take(ending.len()).eq(ending.bytes().rev());
     is_secret_name(words)
-        || is_secret_name(&words.to_ascii_lowercase())
-        || plain == "proxyauthorization"
-        || HOLDING.iter().any(|holding| plain.ends_with(holding))
+        || (has_capitals && is_secret_name(&words.to_ascii_lowercase()))
+        || plain().eq("proxyauthorization".bytes().rev())
+        || HOLDING.iter().any(|holding| ends(holding))
 }
 
 /// Whether an object is a name with its value, as lists of headers and variables have them, and the name a secret's.
@@ -72,6 +77,9 @@ pub fn is_plain(text: &str) -> bool {
 
 /// A text without what looks like a secret in it. The name is that of the member which holds it.
 pub(super) fn text(name: &str, text: &str) -> String {
+    if is_plain(text) {
+        return text.to_owned();
+    }
     let told = tells_apart(name);
     let mut shown = String::with_capacity(text.len());
     let mut hides = Next::Plain;

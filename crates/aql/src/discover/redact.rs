@@ -184,6 +184,7 @@ pub(crate) fn is_known_key(text: &str) -> bool {
     text.len() >= SHORTEST_PREFIX + REST_BYTES_MIN
         && PREFIXES
             .iter()
+            .filter(|prefix| prefix.as_bytes().first() == text.as_bytes().first())
             .any(|prefix| text.starts_with(prefix) && text.len() >= prefix.len() + REST_BYTES_MIN)
 }
 
