@@ -174,9 +174,16 @@ fn push(text: &mut String, more: &str) {
     }
 }
 
-/// The words of a question as the index is asked for them: all of them, and those with `*` behind them as the beginning of
-/// a word.
-pub(super) fn question(text: &str) -> Option<String> {
+/// The words of a question as the index is asked for them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Question {
+    /// All of them, and those with `*` behind them as the beginning of a word.
+    pub(super) all: String,
+    /// Whole words, where there are beginnings beside them: a table without these needs no further look.
+    pub(super) whole: Option<String>,
+}
+
+pub(super) fn question(text: &str) -> Option<Question> {
     const WORDS_MAX: usize = 16;
     let parts = text.split(|c: char| !c.is_alphanumeric() && c != '*');
     let words = parts.filter_map(|part| {
@@ -185,5 +192,15 @@ pub(super) fn question(text: &str) -> Option<String> {
         (!word.is_empty()).then(|| format!("\"{word}\"{star}"))
     });
     let words: Vec<String> = words.take(WORDS_MAX).collect();
-    (!words.is_empty()).then(|| words.join(" AND "))
+    let whole: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.ends_with('*')).collect();
+    let is_mixed = !whole.is_empty() && whole.len() < words.len();
+    let whole = is_mixed.then(|| whole.join(" AND "));
+    (!words.is_empty()).then(|| Question { all: words.join(" AND "), whole })
+}
+
+/// Whether a table has any row with these words.
+pub(super) fn has(connection: &Connection, table: i64, words: &str) -> Result<bool, Error> {
+    let name = name(table);
+    let statement = format!("SELECT 1 FROM {name} WHERE {name} MATCH ?1 LIMIT 1");
+    Ok(connection.prepare_cached(&statement)?.exists([words])?)
 }

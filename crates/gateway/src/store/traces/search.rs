@@ -42,27 +42,26 @@ impl TraceStore {
             By::Span
         } else {
             let Some(question) = question(text) else { return Ok((Vec::new(), None)) };
-            conditions.add("w.words MATCH ?", Some(question));
-            By::Words
+            conditions.add("w.words MATCH ?", Some(question.all));
+            By::Words { whole: question.whole }
         };
         conditions.add("s.started >= ?", filter.since);
         conditions.add("s.started <= ?", filter.until);
-        self.shared.readers.run(move |days| search(days, by, &conditions, page)).await
+        self.shared.readers.run(move |days| search(days, &by, &conditions, page)).await
     }
 }
 
 /// What is looked for.
-#[derive(Clone, Copy)]
 enum By {
     Trace,
     Span,
-    Words,
+    Words { whole: Option<String> },
 }
 
 impl By {
     /// Asks a file for rows before one, the newest first.
     fn ask(
-        self,
+        &self,
         connection: &Connection,
         part: Part,
         conditions: &Conditions,
@@ -87,10 +86,15 @@ impl By {
         match self {
             Self::Trace => ask(members::OF_TRACE, "s.id", conditions.text(), wanted),
             Self::Span => ask("spans s", "s.id", conditions.text(), wanted),
-            Self::Words => {
+            Self::Words { whole } => {
                 let mut found = Vec::new();
                 for table in index::tables(connection)? {
                     if *index::rows(table).start() >= before {
+                        continue;
+                    }
+                    if let Some(whole) = whole
+                        && !index::has(connection, table, whole)?
+                    {
                         continue;
                     }
                     let name = index::name(table);
@@ -109,7 +113,7 @@ impl By {
 
 fn search(
     days: &Days<'_>,
-    by: By,
+    by: &By,
     conditions: &Conditions,
     page: Page,
 ) -> Result<(Vec<SpanRow>, Option<Cursor>), Error> {

@@ -252,6 +252,7 @@ async fn beginnings_of_words_are_found_over_every_table_of_the_index() {
     assert_eq!(all("w999 every*", 10).await, ["r-999"]);
     assert_eq!(all("w1000", 10).await, ["r-1000"]);
     assert_eq!(all("w24*", 7).await.len(), 111);
+    assert_eq!(all("w* nothing", 7).await.len(), 0);
     // What ends later is found in its own table.
     let mut late = running(span(5000));
     late.name = "late".to_owned();
