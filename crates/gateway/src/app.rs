@@ -151,6 +151,8 @@ pub fn open(config: &Checked) -> Result<App, Error> {
         safety.supervise(own);
     }
     let upstreams = Upstreams::new(&config.upstreams, &config.store.data, operations, builder(config));
+    // Asked first: another process may learn of a server in between, and what is then missing has to be waited for.
+    let known = upstreams.are_known();
     let surface = upstreams.surface()?;
     let mut gateway = Gateway::new(surface, jiff::Timestamp::now).with_page_bytes(config.page_bytes);
     // The loop alone has no pages to come back to, and keeps nothing but its own.
@@ -170,7 +172,7 @@ pub fn open(config: &Checked) -> Result<App, Error> {
         .with_guard(guard(config))
         .with_limits(limits.clone())
         .with_recorder(recorder.clone());
-    let gateway = Arc::new(if upstreams.are_known() { gateway } else { gateway.unsettled() });
+    let gateway = Arc::new(if known { gateway } else { gateway.unsettled() });
     upstreams.tend(&gateway);
     safety.tend();
     let mut inspect = inspect(config, traces, Some(&gateway));

@@ -198,6 +198,15 @@ fn connected(place: &Place) -> StdioLink {
     );
     link.answer(&json!(0));
     link.send(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    // Another process on the same data may have learned of the server under other settings meanwhile.
+    wait_until("the operation", || {
+        let arguments =
+            json!({"operation": "introspect", "params": {"query": "operations", "name": "one_ask"}});
+        let params = json!({"name": "mcp_aql", "arguments": arguments});
+        let frame = json!({"jsonrpc": "2.0", "id": "look", "method": "tools/call", "params": params});
+        link.send(frame.to_string().as_bytes());
+        link.answer(&json!("look")).to_string().contains("mcpTool").then_some(())
+    });
     link
 }
 
@@ -281,6 +290,7 @@ fn a_call_that_is_given_up_takes_its_question_along() {
     let place = Place::new().stdio("one", &["--era", "initialize"], "").lines(&http);
     std::os::unix::fs::symlink(data_of(asking.place.path()), data_of(place.path())).unwrap();
     let mut client = place.setup().connect(Wire::Stdio(INITIALIZE));
+    place.wait_for(&mut client, &["one"]);
     let id = begin(&mut client, "one_ask", self::asking(&name()));
     asking.asked();
     client.notify("notifications/cancelled", json!({"requestId": id, "reason": "enough"}));
