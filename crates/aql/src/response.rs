@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
 
@@ -16,6 +17,25 @@ use crate::{
 pub enum Data {
     Value(Value),
     Raw(Box<RawValue>),
+    Text(Text),
+}
+
+/// A long text as the JSON string that it came as, quotation marks included. It was checked by whoever read it, and is
+/// neither copied nor looked into before it is sent on.
+#[derive(Debug, Clone)]
+pub struct Text(Bytes);
+
+impl Text {
+    /// `json` must be one JSON string.
+    #[must_use]
+    pub fn new(json: Bytes) -> Self {
+        Self(json)
+    }
+
+    #[must_use]
+    pub fn json(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 impl From<Value> for Data {
@@ -50,7 +70,15 @@ pub struct Questions {
 #[derive(Debug)]
 enum Body {
     Json(Vec<u8>),
-    Spliced { parts: Arc<Spliced>, session: String },
+    /// A success whose data is a text, and what follows the data.
+    Text {
+        text: Text,
+        tail: Vec<u8>,
+    },
+    Spliced {
+        parts: Arc<Spliced>,
+        session: String,
+    },
 }
 
 /// A large answer prepared beforehand, complete but for the session's id, in both forms it is written in.
@@ -86,22 +114,37 @@ struct ErrorBody<'a> {
     details: &'a Map<String, Value>,
 }
 
+/// What a success begins with.
+const HEAD: &[u8] = b"{\"success\":true,\"data\":";
+
 impl Answer {
     /// A success. Too large a one becomes the failure that says so.
     #[must_use]
     pub fn success(data: &Data, warnings: &[Warning], limits: &Limits) -> Self {
-        let mut out = Vec::with_capacity(256);
-        out.extend_from_slice(b"{\"success\":true,\"data\":");
+        let mut out;
         match data {
-            Data::Value(value) => write_json(&mut out, value),
-            Data::Raw(raw) => out.extend_from_slice(raw.get().as_bytes()),
+            Data::Value(value) => {
+                out = Vec::with_capacity(256);
+                out.extend_from_slice(HEAD);
+                write_json(&mut out, value);
+            }
+            Data::Raw(raw) => {
+                out = Vec::with_capacity(HEAD.len() + raw.get().len() + 64);
+                out.extend_from_slice(HEAD);
+                out.extend_from_slice(raw.get().as_bytes());
+            }
+            Data::Text(_) => out = Vec::new(),
         }
         if !warnings.is_empty() {
             out.extend_from_slice(b",\"warnings\":");
             write_json(&mut out, &warnings);
         }
         out.push(b'}');
-        Self { code: None, body: Body::Json(out), attached: None }.within(limits)
+        let body = match data {
+            Data::Text(text) => Body::Text { text: text.clone(), tail: out },
+            Data::Value(_) | Data::Raw(_) => Body::Json(out),
+        };
+        Self { code: None, body, attached: None }.within(limits)
     }
 
     /// A failure, told with the session it happened in.
@@ -213,6 +256,7 @@ impl Answer {
     pub fn size(&self) -> usize {
         match &self.body {
             Body::Json(json) => json.len(),
+            Body::Text { text, tail } => HEAD.len() + text.json().len() + tail.len(),
             Body::Spliced { parts, session } => {
                 parts.json.iter().map(String::len).sum::<usize>() + session.len()
             }
@@ -223,6 +267,12 @@ impl Answer {
     pub fn write(&self, out: &mut Vec<u8>) {
         match &self.body {
             Body::Json(json) => out.extend_from_slice(json),
+            Body::Text { text, tail } => {
+                out.reserve(self.size());
+                out.extend_from_slice(HEAD);
+                out.extend_from_slice(text.json());
+                out.extend_from_slice(tail);
+            }
             Body::Spliced { parts, session } => {
                 let Spliced { json: [head, tail], .. } = parts.as_ref();
                 splice(out, head, session, tail);
@@ -234,6 +284,11 @@ impl Answer {
     pub fn write_escaped(&self, out: &mut Vec<u8>) {
         match &self.body {
             Body::Json(json) => escape(json, out),
+            Body::Text { text, tail } => {
+                escape(HEAD, out);
+                escape_text(text.json(), out);
+                escape(tail, out);
+            }
             Body::Spliced { parts, session } => {
                 let Spliced { escaped: [head, tail], .. } = parts.as_ref();
                 splice(out, head, session, tail);
@@ -293,6 +348,62 @@ fn escape(json: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
+/// The same for one JSON string, in which only what a backslash begins needs care, and the quotation marks around it.
+/// Lines of text have one every few words, so that calling a search for each would cost more than looking at eight bytes
+/// at a time.
+fn escape_text(json: &[u8], out: &mut Vec<u8>) {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    const WIDE: usize = 32;
+    let [b'"', inside @ .., b'"'] = json else { return escape(json, out) };
+    out.reserve(json.len() + json.len() / 8 + WIDE);
+    out.extend_from_slice(b"\\\"");
+    let mut rest = inside;
+    loop {
+        if let Some((block, after)) = rest.split_first_chunk::<WIDE>()
+            && !block.iter().fold(false, |found, byte| found | (*byte == b'\\'))
+        {
+            out.extend_from_slice(block);
+            rest = after;
+            continue;
+        }
+        let Some((block, after)) = rest.split_first_chunk::<8>() else { break };
+        out.extend_from_slice(block);
+        // A byte of this is zero where a backslash stands, and its highest bit is set in `found`; the lowest is exact.
+        let differing = u64::from_le_bytes(*block) ^ (EACH * u64::from(b'\\'));
+        let found = differing.wrapping_sub(EACH) & !differing & HIGH;
+        if found == 0 {
+            rest = after;
+            continue;
+        }
+        let plain = found.trailing_zeros() as usize / 8;
+        out.truncate(out.len() - block.len() + plain);
+        let (_, escape) = rest.split_at(plain);
+        rest = escape_pair(escape, out);
+    }
+    while let [first, after @ ..] = rest {
+        if *first == b'\\' {
+            rest = escape_pair(rest, out);
+        } else {
+            out.push(*first);
+            rest = after;
+        }
+    }
+    out.extend_from_slice(b"\\\"");
+}
+
+/// Appends a backslash and what it escapes, and tells what follows them.
+fn escape_pair<'a>(pair: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+    let (pair, after) = pair.split_at(pair.len().min(2));
+    match pair {
+        b"\\\"" => out.extend_from_slice(b"\\\\\\\""),
+        b"\\\\" => out.extend_from_slice(b"\\\\\\\\"),
+        [_, letter] => out.extend_from_slice(&[b'\\', b'\\', *letter]),
+        _ => out.extend_from_slice(b"\\\\"),
+    }
+    after
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -318,6 +429,49 @@ mod tests {
         assert_eq!(answer.to_text(), "{\"id\":\"abc\",\"s\":\"\\n\"}");
         assert_eq!(escaped(&answer), answer.to_text());
         assert_eq!(answer.size(), answer.to_text().len());
+    }
+
+    /// Backslashes fall on every place of a block, alone and in rows.
+    #[test]
+    fn a_text_is_sent_on_as_it_came() {
+        let parts = [
+            "",
+            "x",
+            "\\",
+            "\"",
+            "\n",
+            "\u{1}",
+            "ü😀",
+            "\\\\\"",
+            "\"\\\"",
+            "plain words of a line, and more of them",
+        ];
+        for before in 0..40 {
+            for first in parts {
+                for second in parts {
+                    let text =
+                        format!("{}{first}{second}{}{first}", "a".repeat(before), "b".repeat(before % 11));
+                    let json = Value::from(text).to_string();
+                    let shared = Data::Text(Text::new(Bytes::from(json.clone())));
+                    let raw = Data::Raw(RawValue::from_string(json).unwrap());
+                    let [shared, raw] =
+                        [shared, raw].map(|data| Answer::success(&data, &[], &Limits::default()));
+                    assert_eq!(shared.to_text(), raw.to_text());
+                    assert_eq!(shared.size(), raw.size());
+                    assert_eq!(escaped(&shared), raw.to_text());
+                }
+            }
+        }
+    }
+
+    /// What is no string after all is escaped like everything else.
+    #[test]
+    fn a_text_that_is_none_is_still_escaped() {
+        for json in ["", "\"", "{\"a\":\"b\"}", "7", "\"a\\\"", "\"\\"] {
+            let text = Data::Text(Text::new(Bytes::from_static(json.as_bytes())));
+            let answer = Answer::success(&text, &[], &Limits::default());
+            assert_eq!(escaped(&answer), answer.to_text(), "{json}");
+        }
     }
 
     /// REQ-LIMIT-02

@@ -246,7 +246,11 @@ impl Shaping {
 
 /// Whether JSON that nobody has looked into is short enough to be sent as it is, or is no list in any case.
 fn is_short(data: &Data, page_bytes: usize) -> bool {
-    matches!(data, Data::Raw(raw) if raw.get().len() <= page_bytes || raw.get().starts_with('"'))
+    match data {
+        Data::Raw(raw) => raw.get().len() <= page_bytes || raw.get().starts_with('"'),
+        Data::Text(_) => true,
+        Data::Value(_) => false,
+    }
 }
 
 fn choose(selection: &Selection, fields: &Value) -> Result<(Chosen, Option<Warning>), Error> {
@@ -323,6 +327,9 @@ impl Returned {
                 (value, Some(raw))
             }
             Data::Value(value) => (value, None),
+            // A text is no list.
+            Data::Text(text) if is_plain => return Ok((Data::Text(text), None)),
+            Data::Text(text) => (serde_json::from_slice(text.json()).unwrap_or_default(), None),
         };
         match Listing::of(data) {
             Ok(listing) => {

@@ -203,6 +203,9 @@ impl Prepared {
     }
 
     fn outcome(&self, raw: &Raw, recalls: bool) -> Result<Outcome, Error> {
+        if let Some((text, meta)) = raw.long_text() {
+            return Ok(result::of_long_text(text, meta));
+        }
         let Ok(result) = serde_json::from_str::<ToolResult<'_>>(raw.get()) else {
             return Err(self.failed("its result cannot be read"));
         };
@@ -228,7 +231,9 @@ impl Prepared {
 const INPUT_REQUIRED: &str = "input_required";
 
 fn is_asking(raw: &Raw) -> bool {
-    raw.get().contains(INPUT_REQUIRED)
+    // A text that is the whole result asks nothing.
+    raw.long_text().is_none()
+        && memchr::memmem::find(raw.get().as_bytes(), INPUT_REQUIRED.as_bytes()).is_some()
         && serde_json::from_str::<ToolResult<'_>>(raw.get())
             .is_ok_and(|result| result.result_type.as_deref() == Some(INPUT_REQUIRED))
 }

@@ -10,6 +10,7 @@ mod http;
 mod introduce;
 mod keep;
 mod lines;
+mod long;
 pub mod offers;
 mod open;
 mod peer;

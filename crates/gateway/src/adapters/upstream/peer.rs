@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     http::HttpLink,
     lines::Lines,
+    long::{LONG_BYTES, LongText},
     open::{self, Era, Hello},
     pins::Listing,
     relay::{self, Questions},
@@ -343,29 +344,29 @@ impl Peer {
 
     /// Takes a message from the upstream.
     pub(super) fn receive(self: &Arc<Self>, bytes: &Bytes) {
+        if bytes.len() >= LONG_BYTES
+            && let Some((id, text)) = LongText::read(bytes)
+        {
+            return self.answered(id, Ok(Raw::long(bytes, text)));
+        }
         let Some(message) = Message::read(bytes) else {
             tracing::debug!(bytes = bytes.len(), "an upstream sent something that is no message");
             self.garbled(bytes);
             return;
         };
         if let Some(id) = message.answers() {
-            let mut waiting = self.waiting();
-            let Some(call) = waiting.calls.remove(&id) else {
-                waiting.given_up.remove(&id);
-                return;
-            };
-            drop(waiting);
-            let answer = match (message.error, message.result) {
-                (Some(error), _) if error.get() != "null" => Err(Failure::Rpc(RpcError::read(error))),
-                (_, Some(result)) => Ok(Raw::of(bytes, result)),
-                (_, None) => Err(Failure::Rpc(RpcError {
-                    code: 0,
-                    message: "an answer with neither result nor error".to_owned(),
-                    data: None,
-                })),
-            };
-            let _ = call.answer.send(answer);
-            return;
+            return self.answered(
+                id,
+                match (message.error, message.result) {
+                    (Some(error), _) if error.get() != "null" => Err(Failure::Rpc(RpcError::read(error))),
+                    (_, Some(result)) => Ok(Raw::of(bytes, result)),
+                    (_, None) => Err(Failure::Rpc(RpcError {
+                        code: 0,
+                        message: "an answer with neither result nor error".to_owned(),
+                        data: None,
+                    })),
+                },
+            );
         }
         let Some(method) = message.method.as_deref() else { return };
         match (message.id, method) {
@@ -376,6 +377,17 @@ impl Peer {
             (None, "notifications/progress") => self.progressed(message.params),
             (None, _) => self.inbox.notified(self, method, message.params),
         }
+    }
+
+    /// Gives an answer to whoever waits for it.
+    fn answered(&self, id: u64, answer: Result<Raw, Failure>) {
+        let mut waiting = self.waiting();
+        let Some(call) = waiting.calls.remove(&id) else {
+            waiting.given_up.remove(&id);
+            return;
+        };
+        drop(waiting);
+        let _ = call.answer.send(answer);
     }
 
     /// An answer that is not UTF-8 still tells whose it is, and nobody has to wait for another.

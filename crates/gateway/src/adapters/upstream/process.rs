@@ -12,7 +12,10 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::{
+    buffer::spare_capacity,
+    process::{Pid, Signal, kill_process_group},
+};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, BufReader},
     net::unix::pipe,
@@ -33,6 +36,8 @@ const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Room for what is in the pipes, so that large results take few steps.
 const PIPE_BYTES: usize = 1024 * 1024;
 const READ_BYTES: usize = 64 * 1024;
+/// A long line gets as much room as the last one took, up to this, so that it need not move while it grows.
+const ROOM_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// How much of what it wrote to standard error is kept to explain its end.
 const LAST_WORDS_LINES: usize = 20;
@@ -219,14 +224,34 @@ fn read(mut stdout: File, peer: &Arc<Peer>) {
     let mut chunk = vec![0; READ_BYTES];
     let mut buffer = BytesMut::new();
     let mut searched = 0;
+    let mut room = 0;
     loop {
-        match stdout.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(count) => buffer.extend_from_slice(chunk.get(..count).unwrap_or_default()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => break,
+        let mut long = None;
+        if searched < READ_BYTES {
+            match stdout.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(count) => buffer.extend_from_slice(chunk.get(..count).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => break,
+            }
+        } else {
+            let mut line = Vec::with_capacity(room.max(2 * buffer.len()));
+            line.extend_from_slice(&buffer);
+            let end = line_end(&stdout, &mut line);
+            buffer = BytesMut::from(line.get(end.unwrap_or(0)..).unwrap_or_default());
+            if end.is_none() && buffer.len() > MESSAGE_BYTES_MAX {
+                peer.end(&format!("it sent a message of more than {MESSAGE_BYTES_MAX} bytes"));
+                return;
+            }
+            let Some(end) = end else { break };
+            line.truncate(end);
+            room = (end + READ_BYTES).min(ROOM_BYTES_MAX);
+            (searched, long) = (0, Some(Bytes::from(line)));
         }
         inline::batch(|| {
+            if let Some(line) = long {
+                peer.receive(&line);
+            }
             while let Some(found) = memchr::memchr(b'\n', buffer.get(searched..).unwrap_or_default()) {
                 let line: Bytes = buffer.split_to(searched + found + 1).freeze();
                 searched = 0;
@@ -234,15 +259,32 @@ fn read(mut stdout: File, peer: &Arc<Peer>) {
             }
         });
         searched = buffer.len();
-        if searched > MESSAGE_BYTES_MAX {
-            peer.end(&format!("it sent a message of more than {MESSAGE_BYTES_MAX} bytes"));
-            return;
-        }
     }
     if !buffer.is_empty() {
         inline::batch(|| peer.receive(&buffer.freeze()));
     }
     peer.close_output();
+}
+
+/// Reads on, straight to where the line stays, until it has ended, and tells where. What was read behind it stands there
+/// as well. Nothing comes back where the output has ended, or a message is too long.
+fn line_end(stdout: &File, line: &mut Vec<u8>) -> Option<usize> {
+    while line.len() <= MESSAGE_BYTES_MAX {
+        let searched = line.len();
+        if line.capacity() - searched < READ_BYTES {
+            line.reserve(searched);
+        }
+        match rustix::io::read(stdout, spare_capacity(line)) {
+            Ok(0) => return None,
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(_) => return None,
+        }
+        if let Some(found) = memchr::memchr(b'\n', line.get(searched..).unwrap_or_default()) {
+            return Some(searched + found + 1);
+        }
+    }
+    None
 }
 
 /// Keeps the end of what it writes to standard error, which is where servers say why they fail.
@@ -269,5 +311,43 @@ async fn listen(name: String, stderr: ChildStderr, words: Arc<Mutex<VecDeque<Str
             words.pop_front();
         }
         words.push_back(text.get(..end).unwrap_or_default().to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Seek, Write};
+
+    use super::*;
+
+    fn file(content: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(content).unwrap();
+        file.rewind().unwrap();
+        file
+    }
+
+    #[test]
+    fn a_long_line_is_read_to_its_end_and_what_follows_is_not_lost() {
+        let long = "x".repeat(5 * READ_BYTES);
+        let output = file(format!("{long}\nnext\nbegun").as_bytes());
+        let mut line = b"first ".to_vec();
+        let end = line_end(&output, &mut line).unwrap();
+        assert_eq!(&line[..end], format!("first {long}\n").as_bytes());
+        let (mut rest, mut output) = (line[end..].to_vec(), output);
+        output.read_to_end(&mut rest).unwrap();
+        assert_eq!(rest, b"next\nbegun");
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_kept_and_one_that_is_too_long_is_given_up() {
+        let mut line = b"a".to_vec();
+        assert_eq!(line_end(&file(b"bc"), &mut line), None);
+        assert_eq!(line, b"abc");
+        let endless = tempfile::tempfile().unwrap();
+        endless.set_len(2 * MESSAGE_BYTES_MAX as u64).unwrap();
+        let mut line = Vec::new();
+        assert_eq!(line_end(&endless, &mut line), None);
+        assert!(line.len() > MESSAGE_BYTES_MAX && line.len() < 2 * MESSAGE_BYTES_MAX + READ_BYTES);
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use aql::response::Data;
+use aql::response::{Data, Text};
+use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
@@ -95,6 +96,13 @@ pub(super) fn outcome(result: &ToolResult<'_>) -> Outcome {
     Outcome { content: attached, meta, ..Outcome::from(data) }
 }
 
+/// The same of a result that is one long text, given as JSON.
+pub(super) fn of_long_text(text: Bytes, meta: Option<&RawValue>) -> Outcome {
+    let found = std::str::from_utf8(&text).ok().and_then(json_in);
+    let data = found.map_or_else(|| Data::Text(Text::new(text)), Data::Raw);
+    Outcome { meta: meta.and_then(passed_on), ..Outcome::from(data) }
+}
+
 /// What belongs to the protocol between the upstream and us.
 const PROTOCOLS_OWN: &str = "io.modelcontextprotocol/";
 
@@ -123,17 +131,19 @@ fn says(text: &RawValue, data: &RawValue) -> bool {
 
 /// The JSON that a text holds, or the text itself.
 fn one_text(text: &RawValue) -> Data {
-    let may_be_json = text.get().get(1..).is_some_and(|inside| {
+    Data::Raw(json_in(text.get()).unwrap_or_else(|| text.to_owned()))
+}
+
+/// The JSON that a text holds, itself given as JSON.
+fn json_in(text: &str) -> Option<Box<RawValue>> {
+    let may_be_json = text.get(1..).is_some_and(|inside| {
         let inside = inside.trim_start_matches(['\\', 'n', 't', 'r', ' ']);
         inside.starts_with('{') || inside.starts_with('[')
     });
-    if may_be_json
-        && let Ok(inside) = serde_json::from_str::<String>(text.get())
-        && let Some(json) = strict(inside.trim())
-    {
-        return Data::Raw(json);
+    if !may_be_json {
+        return None;
     }
-    Data::Raw(text.to_owned())
+    strict(serde_json::from_str::<String>(text).ok()?.trim())
 }
 
 /// An object or array, if the text is one and nothing else.
@@ -198,6 +208,25 @@ mod tests {
         ] {
             assert_eq!(shaped(&result), (data, vec![]), "{result}");
         }
+    }
+
+    /// A long text becomes what a short one does.
+    #[test]
+    fn long_texts_are_told_as_short_ones_are() {
+        for text in
+            ["", "plain \"words\"\n", " \n{\"a\": [1, 2]}\n", "[]", "{oops", "[1] and more", "12", "ü\u{1}"]
+        {
+            let (short, _) = shaped(&json!({"content": [block(text)]}));
+            let outcome = of_long_text(Bytes::from(json!(text).to_string()), None);
+            let long: Value = match outcome.data {
+                Data::Text(text) => serde_json::from_slice(text.json()).unwrap(),
+                Data::Raw(raw) => serde_json::from_str(raw.get()).unwrap(),
+                Data::Value(_) => panic!("a value where JSON was expected"),
+            };
+            assert_eq!(long, short, "{text}");
+        }
+        let meta = RawValue::from_string("{\"x\":1}".to_owned()).unwrap();
+        assert!(of_long_text(Bytes::from_static(b"\"a\""), Some(&meta)).meta.is_some());
     }
 
     #[test]

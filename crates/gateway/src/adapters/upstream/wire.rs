@@ -1,10 +1,12 @@
 //! JSON-RPC between us and an upstream, as bytes: results stay as they came until something has to look into them.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
+
+use super::long::LongText;
 
 /// The revision whose requests say everything themselves.
 pub(super) const SELF_CONTAINED: &str = "2026-07-28";
@@ -63,12 +65,18 @@ impl RpcError {
     }
 }
 
-/// A part of a message that was received, without a copy of it.
+/// The result in a message that was received, without a copy of it.
 #[derive(Debug, Clone)]
 pub(super) struct Raw {
     message: Bytes,
-    from: usize,
-    to: usize,
+    part: Part,
+}
+
+#[derive(Debug, Clone)]
+enum Part {
+    Known(Range<usize>),
+    /// Where the text stands; where the result does is looked for when somebody wants more than the text.
+    LongText(LongText),
 }
 
 impl Raw {
@@ -77,15 +85,35 @@ impl Raw {
         let start = (part.get().as_ptr() as usize).saturating_sub(message.as_ptr() as usize);
         let end = start.saturating_add(part.get().len());
         if end > message.len() {
-            return Self { message: Bytes::from_static(b"null"), from: 0, to: 4 };
+            return Self { message: Bytes::from_static(b"null"), part: Part::Known(0..4) };
         }
-        Self { message: message.clone(), from: start, to: end }
+        Self { message: message.clone(), part: Part::Known(start..end) }
+    }
+
+    /// The result that is in `message`, of which only the text is known yet.
+    pub(super) fn long(message: &Bytes, text: LongText) -> Self {
+        Self { message: message.clone(), part: Part::LongText(text) }
     }
 
     /// The JSON. It was checked when the message was read.
     pub(super) fn get(&self) -> &str {
-        let bytes = self.message.get(self.from..self.to).unwrap_or_default();
-        std::str::from_utf8(bytes).unwrap_or("null")
+        match &self.part {
+            Part::Known(part) => {
+                let bytes = self.message.get(part.clone()).unwrap_or_default();
+                std::str::from_utf8(bytes).unwrap_or("null")
+            }
+            Part::LongText(_) => {
+                Message::read(&self.message).and_then(|message| message.result).map_or("null", RawValue::get)
+            }
+        }
+    }
+
+    /// The one text that it is, as JSON, and its `_meta`, where that was seen when the message was read.
+    pub(super) fn long_text(&self) -> Option<(Bytes, Option<&RawValue>)> {
+        match &self.part {
+            Part::Known(_) => None,
+            Part::LongText(long) => Some((long.text(&self.message), long.meta(&self.message))),
+        }
     }
 }
 
@@ -247,6 +275,17 @@ mod tests {
         {
             assert_eq!(Message::read(other.as_bytes()).unwrap().answers(), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_long_text_is_still_a_whole_result() {
+        let message =
+            Bytes::from_static(b"{\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}}");
+        let (id, long) = LongText::read(&message).unwrap();
+        let raw = Raw::long(&message, long);
+        assert_eq!((id, raw.get()), (1, "{\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}"));
+        assert_eq!(raw.long_text().unwrap().0, "\"a\"");
+        assert!(Raw::of(&message, Message::read(&message).unwrap().result.unwrap()).long_text().is_none());
     }
 
     #[test]

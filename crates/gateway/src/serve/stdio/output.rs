@@ -18,6 +18,9 @@ use crate::inline::{self, Flush};
 /// Frames that wait to be written, at the most; whoever has one more waits until the client reads.
 const QUEUE_FRAMES: usize = 1024;
 
+/// Room for what the client has not read yet, so that large answers take few steps.
+const PIPE_BYTES: usize = 1024 * 1024;
+
 /// A handle for writing frames, each already ended by a line feed and written whole or not at all.
 #[derive(Clone)]
 pub(super) struct Output {
@@ -56,6 +59,8 @@ impl Output {
         let (jobs, queue) = mpsc::channel(QUEUE_FRAMES);
         let broken: Arc<AtomicBool> = Arc::default();
         let gathered = Arc::new(Gathered { broken: Arc::clone(&broken), ..Gathered::default() });
+        // A larger pipe is an economy, not a need, and not everybody reads from one.
+        let _ = rustix::pipe::fcntl_setpipe_size(std::io::stdout(), PIPE_BYTES);
         let output = Self { jobs, broken, gathered };
         let broken = Arc::clone(&output.broken);
         std::thread::Builder::new().name("stdout".to_owned()).spawn(move || write_queued(queue, &broken))?;
@@ -68,16 +73,21 @@ impl Output {
     }
 
     /// Writes the answer of a call: with others, if a thread that may block is at it, else through the queue.
-    pub(super) async fn answer(&self, reply: &[u8], call: TaskTrackerToken) {
+    pub(super) async fn answer(&self, mut reply: Vec<u8>, call: TaskTrackerToken) {
         if inline::flush_later(&self.gathered) {
             let mut gathered = self.gathered.frames.lock().unwrap_or_else(PoisonError::into_inner);
-            end_line(&mut gathered.0, reply);
+            if gathered.0.is_empty() {
+                // Mostly there is one, and a long one is better not copied.
+                reply.push(b'\n');
+                gathered.0 = reply;
+            } else {
+                end_line(&mut gathered.0, &reply);
+            }
             gathered.1.push(call);
             return;
         }
-        let mut frame = Vec::with_capacity(reply.len() + 1);
-        end_line(&mut frame, reply);
-        self.send(frame).await;
+        reply.push(b'\n');
+        self.send(reply).await;
     }
 
     /// Writes from a task.

@@ -191,7 +191,7 @@ impl Reader {
         let token = connection.tasks.token();
         let work = async move {
             if let Some(reply) = work.await {
-                connection.output.answer(&reply, token).await;
+                connection.output.answer(reply, token).await;
             }
             drop(permit);
         };
