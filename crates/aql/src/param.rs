@@ -1,5 +1,7 @@
 //! Parameters and fields, frozen: the one description that validation enforces and introspection shows.
 
+use std::sync::OnceLock;
+
 use regex::Regex;
 use serde::Serialize;
 use serde_json::Value;
@@ -21,7 +23,7 @@ pub struct Param {
     pub(crate) maximum: Option<f64>,
     pub(crate) min_length: Option<usize>,
     pub(crate) max_length: Option<usize>,
-    pub(crate) pattern: Option<Regex>,
+    pub(crate) pattern: Option<Box<Pattern>>,
     pub(crate) format: Option<Format>,
     pub(crate) items: Option<Box<Param>>,
     /// The type whose fields an object must have, where it is not free-form.
@@ -33,6 +35,31 @@ pub struct Param {
     pub(crate) aliases: Vec<String>,
     pub(crate) deprecated: Option<Deprecation>,
     pub(crate) nullable: bool,
+}
+
+/// A regular expression that a text has to match. It is compiled when the first text is held against it: compiled, it
+/// takes far more room than its text, and most parameters of other servers' tools are never given.
+#[derive(Debug, Clone)]
+pub(crate) struct Pattern {
+    text: String,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Pattern {
+    /// Nothing comes back for what is no regular expression.
+    pub(crate) fn new(text: &str) -> Option<Self> {
+        Regex::new(text).ok()?;
+        Some(Self { text: text.to_owned(), compiled: OnceLock::new() })
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn is_match(&self, text: &str) -> bool {
+        let compiled = self.compiled.get_or_init(|| Regex::new(&self.text).ok());
+        compiled.as_ref().is_some_and(|compiled| compiled.is_match(text))
+    }
 }
 
 /// Which JSON types a parameter takes.
@@ -123,7 +150,7 @@ impl Param {
             maximum: self.maximum.map(number),
             min_length: self.min_length,
             max_length: self.max_length,
-            pattern: self.pattern.as_ref().map(Regex::as_str),
+            pattern: self.pattern.as_deref().map(Pattern::as_str),
             format: self.format.map(Format::as_str),
             items: self.items.as_deref().map(|element| Box::new(element.info())),
             sensitive: self.sensitive,

@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 
-use regex::Regex;
 use serde_json::Value;
 
 use super::check::Report;
 use crate::{
     define,
     name::ParamName,
-    param::{Kind, Param, Shape},
+    param::{Kind, Param, Pattern, Shape},
     types::{self, Type, TypeId, Types},
     validate::Format,
 };
@@ -87,9 +86,9 @@ pub(super) fn freeze(
             kind
         }
     };
-    let pattern = given.pattern.as_ref().and_then(|pattern| match Regex::new(pattern) {
-        Ok(regex) => Some(regex),
-        Err(_) => {
+    let pattern = given.pattern.as_ref().and_then(|pattern| match Pattern::new(pattern) {
+        Some(known) => Some(Box::new(known)),
+        None => {
             report.add(
                 subject,
                 &field("pattern"),

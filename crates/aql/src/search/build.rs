@@ -121,10 +121,13 @@ impl Index {
                 if let [a, b] = pair
                     && seen.insert((*a, *b))
                 {
-                    self.pairs.entry((*a, *b)).or_default().push(document);
+                    self.pairs.push((*a, *b, document));
                 }
             }
         }
+        self.pairs.sort_unstable();
+        self.pairs.shrink_to_fit();
+        self.postings.iter_mut().for_each(|postings| postings.documents.shrink_to_fit());
     }
 
     fn group(&mut self) {

@@ -75,8 +75,8 @@ pub struct Index {
     postings: Vec<Postings>,
     /// For each stem, those that may stand for it, and how well.
     alike: HashMap<Stem, Vec<(Stem, f32)>>,
-    /// The documents that have two stems side by side in their name or description.
-    pairs: HashMap<(Stem, Stem), Vec<u32>>,
+    /// Two stems and a document that has them side by side in its name or description, in their order.
+    pairs: Vec<(Stem, Stem, u32)>,
     entries: Vec<Entry>,
     /// The documents with a name, in lower case.
     names: HashMap<String, Vec<u32>>,
@@ -174,6 +174,13 @@ impl Index {
 
     fn postings(&self, stem: Stem) -> &[Posting] {
         self.postings.get(stem as usize).map_or(&[], |postings| &postings.documents)
+    }
+
+    /// The documents that have two stems side by side.
+    fn with_pair(&self, pair: (Stem, Stem)) -> impl Iterator<Item = u32> {
+        let start = self.pairs.partition_point(|(a, b, _)| (*a, *b) < pair);
+        let from_start = self.pairs.get(start..).unwrap_or_default().iter();
+        from_start.take_while(move |(a, b, _)| (*a, *b) == pair).map(|(_, _, document)| *document)
     }
 
     fn rarity(&self, stem: Stem) -> f32 {

@@ -72,10 +72,10 @@ fn score(index: &Index, question: &Question) -> Vec<Score> {
             score.name += std::mem::take(&mut score.met_in_name);
         }
     }
-    for pair @ (a, b) in &question.pairs {
+    for (a, b) in &question.pairs {
         let share = (index.rarity(*a) + index.rarity(*b)) * PAIR_SHARE;
-        for document in index.pairs.get(pair).into_iter().flatten() {
-            if let Some(score) = scores.get_mut(*document as usize) {
+        for document in index.with_pair((*a, *b)) {
+            if let Some(score) = scores.get_mut(document as usize) {
                 score.sum += share;
             }
         }

@@ -19,7 +19,7 @@ A flag beats the environment, which beats the file, which beats the default. Unk
 #[must_use]
 pub fn reference() -> String {
     let mut page = INTRODUCTION.to_owned();
-    for (name, schema) in properties(schema::shared()) {
+    for (name, schema) in properties(&schema::schema()) {
         section(&mut page, name, schema);
     }
     page.push_str(
@@ -151,7 +151,7 @@ mod tests {
     fn every_key_of_the_schema_is_told() {
         let page = reference();
         let mut found = Vec::new();
-        collect(schema::shared(), "", &mut found);
+        collect(&schema::schema(), "", &mut found);
         assert!(found.len() > 35, "{found:?}");
         for (path, key) in found {
             let heading = format!("{path}.{key}").trim_start_matches('.').to_owned();

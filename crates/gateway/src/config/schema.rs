@@ -1,27 +1,18 @@
 //! The JSON Schema of the file, for editors, for the reference and for the check of keys and types.
 
-use std::sync::LazyLock;
-
 use schemars::{Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::Value;
 
 use super::file::File;
 
-static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+/// The JSON Schema (draft 2020-12) of `aqueduct.toml`. It is made anew for whoever needs it: a server needs it once, and
+/// would keep it for nothing.
+#[must_use]
+pub fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12()
         .with(|settings| settings.inline_subschemas = true)
         .with_transform(RecursiveTransform(as_toml));
     settings.into_generator().into_root_schema_for::<File>().into()
-});
-
-/// The JSON Schema (draft 2020-12) of `aqueduct.toml`.
-#[must_use]
-pub fn schema() -> Value {
-    SCHEMA.clone()
-}
-
-pub(super) fn shared() -> &'static Value {
-    &SCHEMA
 }
 
 /// TOML has no null: what may be absent is simply not required. And `int64` is how we read, not what may be written.

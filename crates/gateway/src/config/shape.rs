@@ -11,7 +11,7 @@ use super::{error::Error, given::nearest, schema};
 
 /// Refuses the first key in the document that is unknown, missing or of another type than it should be.
 pub(super) fn check(document: &Spanned<DeTable<'_>>) -> Result<(), Error> {
-    table("", document.span(), document.get_ref(), schema::shared())
+    table("", document.span(), document.get_ref(), &schema::schema())
 }
 
 fn table(path: &str, span: std::ops::Range<usize>, table: &DeTable<'_>, schema: &Value) -> Result<(), Error> {
@@ -81,7 +81,8 @@ fn instead(path: &str, given: &str, known: &Map<String, Value>) -> String {
     if let Some(near) = nearest(given, known.keys()) {
         return format!("did you mean '{near}'?");
     }
-    let sections = schema::shared().get("properties").and_then(Value::as_object).into_iter().flatten();
+    let whole = schema::schema();
+    let sections = whole.get("properties").and_then(Value::as_object).into_iter().flatten();
     let holds = |section: &Value| section.get("properties").is_some_and(|keys| keys.get(given).is_some());
     let mut holding = sections.filter(|(_, section)| holds(section));
     if let Some((section, _)) = holding.next() {

@@ -35,7 +35,7 @@ use crate::{config::Secret, inline};
 const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Room for what is in the pipes, so that large results take few steps.
 const PIPE_BYTES: usize = 1024 * 1024;
-const READ_BYTES: usize = 64 * 1024;
+const READ_BYTES: usize = 16 * 1024;
 /// A long line gets as much room as the last one took, up to this, so that it need not move while it grows.
 const ROOM_BYTES_MAX: usize = 4 * 1024 * 1024;
 
@@ -272,7 +272,7 @@ fn line_end(stdout: &File, line: &mut Vec<u8>) -> Option<usize> {
     while line.len() <= MESSAGE_BYTES_MAX {
         let searched = line.len();
         if line.capacity() - searched < READ_BYTES {
-            line.reserve(searched);
+            line.reserve(searched.max(READ_BYTES));
         }
         match rustix::io::read(stdout, spare_capacity(line)) {
             Ok(0) => return None,
