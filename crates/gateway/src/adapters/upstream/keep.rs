@@ -244,14 +244,19 @@ impl Upstreams {
         let covers = self.asked.load(Ordering::Acquire);
         let (sender, built) = oneshot::channel();
         let upstreams = Arc::clone(self);
-        // Building thousands of operations takes a while and much memory, which one thread uses again and again.
+        // Building thousands of operations takes a while and much memory, which ends with the thread that took it.
+        let thread = std::thread::Builder::new().name("publish".to_owned());
         let build = move || drop(sender.send(upstreams.surface()));
-        if self.builder().send(Box::new(build)).is_err() {
+        if let Err(error) = thread.spawn(build) {
+            tracing::error!(%error, "no thread could be started to put the upstreams' operations together");
             return;
         }
         let (built, Some(gateway)) = (built.await, gateway.upgrade()) else { return };
         match built {
-            Ok(Ok(surface)) => gateway.publish(surface),
+            Ok(Ok(surface)) => {
+                gateway.publish(surface);
+                tokio::spawn(give_back());
+            }
             Ok(Err(problems)) => {
                 tracing::error!(%problems, "the upstreams' operations cannot be served together")
             }
@@ -259,18 +264,18 @@ impl Upstreams {
         }
         *done = covers;
     }
-
-    /// The thread that puts surfaces together, started when there is the first to be made.
-    fn builder(&self) -> &std::sync::mpsc::Sender<Build> {
-        self.building.get_or_init(|| {
-            let (builds, queue) = std::sync::mpsc::channel::<Build>();
-            let thread = std::thread::Builder::new().name("publish".to_owned());
-            // Without the thread nothing is published, which is told where it is asked for.
-            let _ = thread.spawn(move || queue.iter().for_each(|build| build()));
-            builds
-        })
-    }
 }
 
-/// Something to be put together.
-pub(super) type Build = Box<dyn FnOnce() + Send>;
+/// When the allocator is reminded after a publication. It keeps what was freed for a second, in case it is needed again.
+const REMINDERS: [Duration; 2] = [Duration::from_millis(700), Duration::from_millis(1500)];
+
+/// Has the memory given back that a publication took and needs no longer, as much again as is in use. The allocator looks
+/// for such memory when it has much to do, which it has not for a long time now, and when a thread ends.
+async fn give_back() {
+    for reminder in REMINDERS {
+        tokio::time::sleep(reminder).await;
+        let thread = std::thread::Builder::new().name("give back".to_owned());
+        // Only a thread that has allocated something has something to give back. Without one, memory stays in use.
+        let _ = thread.spawn(|| drop(std::hint::black_box(Box::new(0_u64))));
+    }
+}

@@ -28,7 +28,7 @@ mod wire;
 use std::{
     collections::HashMap,
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicU64},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
     time::SystemTime,
 };
 
@@ -74,7 +74,6 @@ pub struct Upstreams {
     /// How many of the times that publishing was asked for are done.
     publishing: tokio::sync::Mutex<u64>,
     asked: AtomicU64,
-    building: OnceLock<std::sync::mpsc::Sender<keep::Build>>,
     stopping: CancellationToken,
     /// Callers' own tokens, where a server is to get them.
     bearers: Option<Arc<Bearers>>,
@@ -109,7 +108,6 @@ impl Upstreams {
             notices: Mutex::new(Some(heard)),
             publishing: tokio::sync::Mutex::default(),
             asked: AtomicU64::new(0),
-            building: OnceLock::new(),
             stopping: CancellationToken::new(),
             bearers,
             in_force: Mutex::default(),
