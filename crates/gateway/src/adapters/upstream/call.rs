@@ -1,6 +1,6 @@
 //! A permitted call of an operation, made as a call of an upstream's tool.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use aql::{
     adopt::Wiring,
@@ -9,6 +9,7 @@ use aql::{
     listed::ListedTool,
     response::{Data, Questions},
 };
+use memchr::memmem::Finder;
 use serde_json::{Map, Value};
 
 use super::{
@@ -44,6 +45,8 @@ struct Prepared {
     follows: bool,
     /// Why it may not be called, where its definition has changed.
     held: Option<Error>,
+    /// Who may answer what it asks, made once for all of its calls.
+    operator: OnceLock<Option<Arc<relay::Operator>>>,
 }
 
 impl ToolCall {
@@ -66,6 +69,7 @@ impl ToolCall {
             accepted,
             follows,
             held,
+            operator: OnceLock::new(),
         }))
     }
 }
@@ -110,7 +114,7 @@ impl Prepared {
         let arguments = self.wiring.arguments(params);
         let arguments = serde_json::to_string(&arguments)
             .map_err(|_| Error::internal("the parameters could not be written"))?;
-        let operator = relay::Operator::of(&context, self.upstream.label(), &self.tool);
+        let operator = context.may_wait.then(|| self.operator(&context)).flatten();
         let Context { session, progress, client, resumed, span, .. } = context;
         let recalls = matches!(client, Client::Recalls(_));
         let (asked, questions) = if recalls { split(relay::Questions::new()) } else { (None, None) };
@@ -141,6 +145,12 @@ impl Prepared {
             Turn::Asked(questions) => Ok(asks(questions)),
             Turn::Result(raw) => self.outcome(&raw, recalls),
         }
+    }
+
+    /// The operator, if they can be asked now.
+    fn operator(&self, context: &Context) -> Option<Arc<relay::Operator>> {
+        let make = || relay::Operator::of(context, self.upstream.label(), &self.tool);
+        self.operator.get_or_init(make).clone().filter(|operator| operator.is_there())
     }
 
     /// Calls the tool, and again with the client's answers as long as an upstream of today's asks for them and the
@@ -230,10 +240,13 @@ impl Prepared {
 
 const INPUT_REQUIRED: &str = "input_required";
 
+/// Making one costs more than looking through most results.
+static ASKING: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(INPUT_REQUIRED));
+
 fn is_asking(raw: &Raw) -> bool {
     // A text that is the whole result asks nothing.
     raw.long_text().is_none()
-        && memchr::memmem::find(raw.get().as_bytes(), INPUT_REQUIRED.as_bytes()).is_some()
+        && ASKING.find(raw.get().as_bytes()).is_some()
         && serde_json::from_str::<ToolResult<'_>>(raw.get())
             .is_ok_and(|result| result.result_type.as_deref() == Some(INPUT_REQUIRED))
 }

@@ -61,7 +61,7 @@ pub(super) struct Caller {
     /// Where questions go to, if the client has to call again for them.
     pub(super) questions: Option<Questions>,
     /// Who may answer beside the client.
-    pub(super) operator: Option<relay::Operator>,
+    pub(super) operator: Option<Arc<relay::Operator>>,
     /// What is recorded of the request, which is told of it.
     pub(super) span: Option<Arc<OpenSpan>>,
 }

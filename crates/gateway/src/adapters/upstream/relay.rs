@@ -238,7 +238,6 @@ fn method_of(asked: &Value) -> &str {
 const ELICIT: &str = "elicitation/create";
 
 /// The operator, who may answer a question beside the client of a call or in its place.
-#[derive(Clone)]
 pub(super) struct Operator {
     safety: Arc<Safety>,
     server: Arc<str>,
@@ -246,10 +245,15 @@ pub(super) struct Operator {
 }
 
 impl Operator {
-    /// Who may answer what the server asks for the sake of this call.
-    pub(super) fn of(context: &Context, server: &Arc<str>, tool: &Arc<str>) -> Option<Self> {
-        let safety = context.gateway.safety().filter(|safety| context.may_wait && safety.takes_inputs())?;
-        Some(Self { safety: Arc::clone(safety), server: Arc::clone(server), tool: Arc::clone(tool) })
+    /// Who may answer what the server asks for the sake of a call like this.
+    pub(super) fn of(context: &Context, server: &Arc<str>, tool: &Arc<str>) -> Option<Arc<Self>> {
+        let safety = Arc::clone(context.gateway.safety()?);
+        Some(Arc::new(Self { safety, server: Arc::clone(server), tool: Arc::clone(tool) }))
+    }
+
+    /// Whether anybody sits where questions are shown.
+    pub(super) fn is_there(&self) -> bool {
+        self.safety.takes_inputs()
     }
 }
 
@@ -272,7 +276,7 @@ fn allows(caller: &Caller, method: &str, params: Option<&Value>) -> bool {
 /// The operator, if the question is one for people. An address is opened by a client or by nobody.
 fn operator<'a>(caller: &'a Caller, method: &str, params: Option<&Value>) -> Option<&'a Operator> {
     let is_shown = Mode::of(params) == Mode::Form || allows(caller, method, params);
-    caller.operator.as_ref().filter(|_| method == ELICIT && is_shown)
+    caller.operator.as_deref().filter(|_| method == ELICIT && is_shown)
 }
 
 /// Asks whoever can be asked, for as long as the answer is wanted. The first one counts.
