@@ -62,8 +62,14 @@ pub fn hash(key: &[u8], about: &str, code: &str) -> [u8; 32] {
 /// in groups with blanks between them.
 #[must_use]
 pub fn mask(text: &str) -> String {
-    if text.len() < DIGITS_WRITTEN {
-        return text.to_owned();
+    masked(text).unwrap_or_else(|| text.to_owned())
+}
+
+/// The same, or nothing where there is nothing to mask.
+#[must_use]
+pub fn masked(text: &str) -> Option<String> {
+    if !may_hold_one(text) {
+        return None;
     }
     let mut masked = String::with_capacity(text.len());
     let mut rest = text;
@@ -84,7 +90,30 @@ pub fn mask(text: &str) -> String {
         rest = from.get(end..).unwrap_or_default();
     }
     masked.push_str(rest);
-    masked
+    (masked != text).then_some(masked)
+}
+
+/// Whether there is a word that is long enough for a code, or as many short ones in a row as a code has groups. Everything
+/// that is recorded is looked through, and hardly anything has either.
+fn may_hold_one(text: &str) -> bool {
+    if text.len() < DIGITS_WRITTEN {
+        return false;
+    }
+    let (mut length, mut groups) = (0, 0);
+    for byte in text.bytes().chain([b' ']) {
+        if byte.is_ascii_alphanumeric() || byte == b'-' {
+            length += 1;
+            continue;
+        }
+        if length > 0 {
+            groups = if length == GROUP { groups + 1 } else { 0 };
+            if length >= DIGITS_WRITTEN || groups == DIGITS_WRITTEN / GROUP {
+                return true;
+            }
+            length = 0;
+        }
+    }
+    false
 }
 
 /// Where a code ends that the text begins with, if it does with one.
@@ -170,6 +199,27 @@ mod tests {
     }
 
     /// REQ-OOB-07
+    #[test]
+    fn a_code_is_masked_wherever_it_stands_and_however_it_is_typed() {
+        let code = write(&[0b1010_0101; RANDOM_BYTES]);
+        for typed in [
+            code.clone(),
+            code.to_lowercase(),
+            code.replace('-', ""),
+            code.replace('-', " "),
+            code.replace('-', "\t \n"),
+            code.replace('-', "\u{2003}"),
+        ] {
+            for text in
+                [typed.clone(), format!("ü{typed}ü"), format!("it is\n{typed}"), format!("\"{typed}\",")]
+            {
+                let masked = masked(&text).unwrap_or_else(|| panic!("{text}"));
+                assert!(masked.contains("[code]") && !masked.contains(&typed), "{text}");
+            }
+        }
+        assert_eq!(masked("two-hundred-and-twenty-nine-thousand things"), None);
+    }
+
     #[test]
     fn codes_in_a_text_are_masked() {
         let code = write(&[7; RANDOM_BYTES]);

@@ -113,16 +113,21 @@ fn written(mut value: Value) -> String {
 
 fn mask(value: &mut Value) {
     match value {
-        Value::String(text) => *text = code::mask(text),
+        Value::String(text) => {
+            if let Some(masked) = code::masked(text) {
+                *text = masked;
+            }
+        }
         Value::Array(values) => values.iter_mut().for_each(mask),
         Value::Object(object) => {
-            *object = std::mem::take(object)
-                .into_iter()
-                .map(|(name, mut value)| {
-                    mask(&mut value);
-                    (code::mask(&name), value)
-                })
-                .collect();
+            object.values_mut().for_each(mask);
+            let hold_codes: Vec<(String, String)> =
+                object.keys().filter_map(|name| Some((name.clone(), code::masked(name)?))).collect();
+            for (name, masked) in hold_codes {
+                if let Some(value) = object.remove(&name) {
+                    object.insert(masked, value);
+                }
+            }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }

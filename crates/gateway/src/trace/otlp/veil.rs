@@ -88,10 +88,14 @@ fn hide(name: &str, is_named_secret: bool, value: &mut Value) {
 /// Codes that people tell agents, wherever these repeat them.
 fn mask(value: &mut Value) {
     match value {
-        Value::String(text) if text.len() >= CODE_BYTES_MIN => *text = code::mask(text),
+        Value::String(text) => {
+            if let Some(masked) = code::masked(text) {
+                *text = masked;
+            }
+        }
         Value::Array(values) => values.iter_mut().for_each(mask),
         Value::Object(members) => members.values_mut().for_each(mask),
-        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
