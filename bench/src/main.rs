@@ -31,6 +31,10 @@ use self::report::Report;
 /// Anything that keeps a benchmark from running is told in a sentence.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
+/// The same as the program's, so that what is measured here costs what it costs there.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Parser)]
 #[command(name = "bench", about = "Aqueduct's benchmarks")]
 struct Cli {
