@@ -27,7 +27,7 @@ function span(id: number, parent: number | null, started: number, more: Partial<
     peer: null,
     agent: null,
     request_id: null,
-    error: null,
+    error: null, reported: false,
     ...more,
   };
 }

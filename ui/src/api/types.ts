@@ -24,6 +24,8 @@ export interface SpanRow {
   agent: string | null;
   request_id: string | null;
   error: string | null;
+  /** Somebody else says so; nothing of it was recorded here. */
+  reported: boolean;
 }
 
 export type Attributes = Record<string, unknown>;
@@ -49,6 +51,7 @@ export interface SessionRow {
   span_count: number;
   error_count: number;
   tags: string[];
+  reported: boolean;
 }
 
 export interface Health {

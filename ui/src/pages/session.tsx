@@ -5,7 +5,7 @@ import { useTitle } from "../lib/hooks.ts";
 import { plain, short } from "../lib/format.ts";
 import { usePlace } from "../lib/router.ts";
 import { useSignal } from "../lib/signal.ts";
-import { EngineMark, StatusMark } from "../parts/basic.tsx";
+import { EngineMark, ReportedMark, StatusMark } from "../parts/basic.tsx";
 import { TraceView } from "../trace/view.tsx";
 
 export default function Session() {
@@ -41,6 +41,7 @@ function Head({ session }: { session: SessionRow }) {
     <>
       <StatusMark status={session.status} /> <EngineMark engine={session.engine} />
       {session.agent && <a class="tag" href={`/sessions?agent=${encodeURIComponent(session.agent)}`}>{plain(session.agent)}</a>}
+      <ReportedMark reported={session.reported} />
       {session.tags.map((tag) => <span key={tag} class="tag">{plain(tag)}</span>)}
       {isOpen && role === "operator" && <button type="button" onClick={() => void cancel()}>Cancel the session</button>}
       {isOpen && role === "viewer" && <span class="muted">Your key may look, and cancel nothing.</span>}

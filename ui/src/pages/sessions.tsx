@@ -3,7 +3,7 @@ import type { SessionRow } from "../api/types.ts";
 import { count, duration, plain } from "../lib/format.ts";
 import { useEvents, useSettled, useTitle } from "../lib/hooks.ts";
 import { changeQuery, to, usePlace } from "../lib/router.ts";
-import { choicesOf, Empty, EngineMark, FirstTraffic, Loading, ProblemNote, Select, StatusMark, TextField, Time } from "../parts/basic.tsx";
+import { choicesOf, Empty, EngineMark, FirstTraffic, Loading, ProblemNote, Select, ReportedMark, StatusMark, TextField, Time } from "../parts/basic.tsx";
 import { More } from "../parts/more.tsx";
 import { usePaged } from "../parts/paged.ts";
 import { sinceOf, TIMES } from "../lib/times.ts";
@@ -77,6 +77,7 @@ export default function Sessions() {
                   <td class="state"><StatusMark status={row.status} brief /></td>
                   <td class="main">
                     <a data-row href={to.session(row.session_id)}>{plain(row.title || row.session_id)}</a>
+                    <ReportedMark reported={row.reported} />
                     {row.tags.map((tag) => <span key={tag} class="tag">{plain(tag)}</span>)}
                   </td>
                   <td class="side"><EngineMark engine={row.engine} /></td>

@@ -37,6 +37,11 @@ export function EngineMark({ engine }: { engine: Engine }) {
   );
 }
 
+/** What others say is told apart from what was recorded here. */
+export function ReportedMark({ reported }: { reported: boolean }) {
+  return reported ? <span class="tag" title="Somebody else reported it; it was not recorded here">reported</span> : null;
+}
+
 export function Time({ us }: { us: number }) {
   const at = new Date(us / 1000);
   const full = Number.isNaN(at.getTime()) ? "" : at.toISOString();

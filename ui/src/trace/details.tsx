@@ -6,7 +6,7 @@ import { bytes, clock, count, duration, plain, short } from "../lib/format.ts";
 import { useLoad } from "../lib/hooks.ts";
 import { to } from "../lib/router.ts";
 import { useSignal } from "../lib/signal.ts";
-import { Copy, Empty, Loading, ProblemNote, StatusMark, Time } from "../parts/basic.tsx";
+import { Copy, Empty, Loading, ProblemNote, ReportedMark, StatusMark, Time } from "../parts/basic.tsx";
 import { Code } from "../parts/code.tsx";
 import { CancelOperation } from "../pages/operations.tsx";
 import { argumentsOf, cutOf, isMark, resourceOf, resultsOf, serverOf } from "./values.ts";
@@ -72,7 +72,7 @@ function Summary({ span, again }: { span: SpanFull; again(): void }) {
   return (
     <div class="summary">
       <p>
-        <StatusMark status={span.status} /> <b>{duration(lasts)}</b>
+        <StatusMark status={span.status} /> <ReportedMark reported={span.reported} /> <b>{duration(lasts)}</b>
         {span.waited_us > 0 && (
           <span class="muted"> = {duration(lasts - span.waited_us)} working + <span class="waited">{duration(span.waited_us)} waiting</span></span>
         )}

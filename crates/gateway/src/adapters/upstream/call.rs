@@ -175,8 +175,7 @@ impl Prepared {
                     params = params.value("requestState", state);
                 }
             }
-            let raw =
-                self.upstream.request("tools/call", &params, &self.tool, caller.clone(), accepted).await?;
+            let raw = self.upstream.request("tools/call", &params, &self.tool, &caller, accepted).await?;
             if !relay::can_be_asked(&caller) || !is_asking(&raw) {
                 return Ok(raw);
             }

@@ -307,7 +307,7 @@ async fn asked(
         operator: None,
         span: span.cloned(),
     };
-    upstream.request(method, &given, about, caller, None).await.map_err(|error| refused(&error))
+    upstream.request(method, &given, about, &caller, None).await.map_err(|error| refused(&error))
 }
 
 /// An upstream's own words, and its code where it gave one.

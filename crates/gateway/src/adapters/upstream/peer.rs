@@ -67,6 +67,18 @@ pub(super) struct Caller {
 }
 
 impl Caller {
+    /// The same for a request that is recorded as that.
+    pub(super) fn within(&self, span: Option<&Arc<OpenSpan>>) -> Self {
+        Self {
+            session: Arc::clone(&self.session),
+            progress: self.progress.clone(),
+            client: self.client.clone(),
+            questions: self.questions.clone(),
+            operator: self.operator.clone(),
+            span: span.cloned(),
+        }
+    }
+
     fn is_parked(&self) -> bool {
         self.questions.as_ref().is_some_and(Questions::is_parked)
     }

@@ -30,7 +30,10 @@ use crate::{
     bearers::Bearers,
     config::{self, Definitions},
     session::Session,
-    trace::open::{About, Connection, End, Failed, Outbound},
+    trace::{
+        OpenSpan,
+        open::{About, Connection, End, Failed, Outbound},
+    },
 };
 
 /// How often a request was made, and what came of it last, as far as that is recorded.
@@ -195,16 +198,15 @@ impl Upstream {
         method: &str,
         params: &Params,
         about: &str,
-        caller: Caller,
+        caller: &Caller,
         accepted: Option<&Accepted>,
     ) -> Result<Raw, Error> {
         let span = caller
             .span
             .as_ref()
             .map(|within| Arc::new(within.outbound(self.outbound(method, params, about))));
-        let caller = Caller { span: span.clone(), ..caller };
         let mut tries = Tries::default();
-        let asked = self.ask(method, params, about, caller, accepted, &mut tries).await;
+        let asked = self.ask(method, params, about, (caller, span.as_ref()), accepted, &mut tries).await;
         if let Some(span) = span {
             span.end(tries.end(&asked, &self.veil, &self.in_vain));
         }
@@ -230,7 +232,7 @@ impl Upstream {
         method: &str,
         params: &Params,
         about: &str,
-        caller: Caller,
+        (caller, span): (&Caller, Option<&Arc<OpenSpan>>),
         accepted: Option<&Accepted>,
         tries: &mut Tries,
     ) -> Result<Raw, Error> {
@@ -258,7 +260,8 @@ impl Upstream {
                     Definitions::Follow => super::call::became_another(about),
                 });
             }
-            let asked = peer.request(method, params, self.settings.call_timeout, Some(caller.clone())).await;
+            let asked =
+                peer.request(method, params, self.settings.call_timeout, Some(caller.within(span))).await;
             tries.failed(asked.as_ref().err());
             match asked {
                 Ok(raw) => return Ok(raw),
