@@ -24,7 +24,7 @@ impl TraceStore {
     /// Spans in which all words occur, a word with `*` behind it also as the beginning of one. Those that came last are
     /// first, and running ones are among them; of one day what we recorded stands before what was reported.
     ///
-    /// No more of the index is read than the page needs, in steps of [`index::TABLE_ROWS`] spans.
+    /// No more of the index is read than the page needs, a table of it after the other.
     ///
     /// A trace's or a span's id finds what has it. A text without any word in it finds nothing.
     pub async fn search(
