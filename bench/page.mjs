@@ -10,6 +10,8 @@ import { createRequire } from "node:module";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import path from "node:path";
 
+import { connect } from "../tests/pages/client.mjs";
+
 const [modules, chromiumPath, aqueduct = "target/release/aqueduct"] = process.argv.slice(2);
 const { chromium } = createRequire(path.join(modules, "x.js"))("playwright");
 const CALLS = 500;
@@ -43,21 +45,6 @@ function lines() {
     );
   }
   return rows.join("\n");
-}
-
-/** A client of the gateway, over HTTP. */
-async function connect(url) {
-  const headers = { "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
-  let next = 0;
-  const request = async (method, params, isNotice) => {
-    const body = JSON.stringify({ jsonrpc: "2.0", ...(isNotice ? {} : { id: next++ }), method, params });
-    const response = await fetch(url, { method: "POST", headers, body });
-    headers["Mcp-Session-Id"] ??= response.headers.get("mcp-session-id");
-    return response.text();
-  };
-  await request("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "bench", version: "1" } });
-  await request("notifications/initialized", {}, true);
-  return () => request("tools/call", { name: "mcp_aql", arguments: { operation: "introspect", params: { query: "operations", first: 1 } } });
 }
 
 /** Notes in the page when events come in and when rows of them are there to be seen. */
@@ -166,7 +153,8 @@ try {
   page.base = base;
   await page.goto(`${base}/#key=${key}`);
   await page.waitForTimeout(500);
-  await live(page, await connect(mcp));
+  const tool = await connect(mcp, "bench");
+  await live(page, () => tool({ operation: "introspect", params: { query: "operations", first: 1 } }));
   await large(page, await page.context().newCDPSession(page));
 } finally {
   await browser?.close();

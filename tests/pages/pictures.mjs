@@ -10,6 +10,8 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
+import { connect } from "./client.mjs";
+
 const [servers, aqueduct, where = path.join(import.meta.dirname, "../../docs/images")] = process.argv.slice(2);
 const known = JSON.parse(readFileSync(path.join(servers, "servers.json"), "utf8")).mcpServers;
 const { args } = known.playwright;
@@ -30,21 +32,6 @@ writeFileSync(path.join(root, "trip.md"), "# Lisbon\n\n- tram 28\n- Belém\n");
 writeFileSync(config, `[operator]\nhttp = "127.0.0.1:0"\ndialog = false\n${["everything", "filesystem", "memory"].map(upstream).join("")}`);
 
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
-
-async function connect(url) {
-  const headers = { "Content-Type": "application/json", Accept: "application/json, text/event-stream" };
-  let next = 0;
-  const request = async (method, params, isNotice) => {
-    const body = JSON.stringify({ jsonrpc: "2.0", ...(isNotice ? {} : { id: next++ }), method, params });
-    const response = await fetch(url, { method: "POST", headers, body });
-    headers["Mcp-Session-Id"] ??= response.headers.get("mcp-session-id");
-    return response.text();
-  };
-  await request("initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "desktop", version: "2.4" } });
-  await request("notifications/initialized", {}, true);
-  const tool = (args) => request("tools/call", { name: "mcp_aql", arguments: args });
-  return { call: (operation, params = {}) => tool({ operation, params }), tool };
-}
 
 /** What somebody's agent does with three servers in a minute. */
 async function traffic({ call, tool }) {
@@ -73,7 +60,8 @@ try {
   let welcome = "";
   server.stdout.on("data", (text) => (welcome += text));
   while (!welcome.includes("Ctrl-C")) await pause(50);
-  const client = await connect(/MCP\s+(http:\S+)/.exec(welcome)[1]);
+  const tool = await connect(/MCP\s+(http:\S+)/.exec(welcome)[1], "desktop");
+  const client = { tool, call: (operation, params = {}) => tool({ operation, params }) };
   const base = /Operator\s+(http:\S+?)\/?\s/.exec(welcome)[1];
   const key = readFileSync(path.join(data, "operator.key"), "utf8").trim();
   const ask = async (place) => (await fetch(`${base}/api/v1/${place}`, { headers: { Authorization: `Bearer ${key}` } })).json();

@@ -192,15 +192,18 @@ impl Rows {
 
     /// The operation that a request is about, and its arguments as they may be written down.
     fn understood(&self, began: &Began, parent: Option<&Open>) -> (Vec<String>, Option<String>) {
+        // A call of operations: one that came in, or a workflow's step, which needs no tool.
+        let called_through = match (&began.about, began.kind) {
+            (About::Tool(tool), Kind::Server) => Some(tool.as_str()),
+            (About::Nothing, Kind::Internal) => Some(""),
+            _ => None,
+        };
+        if let (Some(tool), Some(surface), Some(input)) = (called_through, &began.surface, &began.input) {
+            let (operations, input) = redact::arguments(input, tool, surface.registry());
+            return (operations, Some(input));
+        }
         match (&began.about, &began.input, began.kind) {
-            (About::Tool(tool), Some(input), Kind::Server) => match &began.surface {
-                Some(surface) => {
-                    let (operations, input) = redact::arguments(input, tool, surface.registry());
-                    (operations, Some(input))
-                }
-                None => (Vec::new(), Some(redact::params(input))),
-            },
-            (About::Tool(_), Some(input), _) => {
+            (About::Tool(_), Some(input), Kind::Client) => {
                 let known = parent.and_then(|parent| {
                     let name = parent.span.attributes.get(names::OPERATION)?.as_str()?;
                     let registry = parent.surface.as_ref()?.registry();
@@ -213,13 +216,6 @@ impl Rows {
                 let known = registry.and_then(|registry| registry.get(registry.id(operation)?));
                 (vec![operation.clone()], Some(redact::sent(input, known)))
             }
-            (About::Nothing, Some(input), Kind::Internal) => match &began.surface {
-                Some(surface) => {
-                    let (operations, input) = redact::arguments(input, "", surface.registry());
-                    (operations, Some(input))
-                }
-                None => (Vec::new(), Some(redact::params(input))),
-            },
             (About::Prompt(_), Some(input), _) => (Vec::new(), Some(redact::params(&arguments_of(input)))),
             (_, input, _) => (Vec::new(), input.as_deref().map(redact::params)),
         }
