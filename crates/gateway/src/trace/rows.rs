@@ -178,11 +178,10 @@ impl Rows {
             links: Vec::new(),
         };
         if begins_session {
-            let data = json!({"engine": span.engine, "title": span.name});
-            self.tell(event::SESSION_STARTED, began.at, &span, data);
+            self.tell(event::SESSION_STARTED, began.at, &span, told_of_session(&span));
             self.began.push((span.id, (began.session_id, began.stop)));
         }
-        self.tell(event::REQUEST_STARTED, began.at, &span, told_of(&span));
+        self.tell(event::REQUEST_STARTED, began.at, &span, told_of(&span, None));
         self.fresh.push(span.id);
         let (surface, id) = (began.surface, span.id);
         let open =
@@ -290,7 +289,7 @@ impl Rows {
         };
         let Ended { at, waited, sent_as, mut end, .. } = ended;
         if let Some((told_at, told)) = progress {
-            self.tell(event::PROGRESS, told_at, &span, told);
+            self.tell(event::PROGRESS, told_at, &span, told.to_string());
         }
         span.ended = Some(at.max(span.started));
         span.waited = waited;
@@ -347,20 +346,19 @@ impl Rows {
                 preview::keep(&mut span.attributes, names::STRUCTURED_OUTPUT, redact::result(structured));
             }
         }
-        let mut data = told_of(&span);
-        let code = match span.status {
-            Status::Cancelled => Some("CANCELLED".into()),
-            _ => end.error.map(|error| error.code),
+        let finished = Finished {
+            status: if span.status == Status::Ok { "OK" } else { "ERROR" },
+            error_code: match span.status {
+                Status::Cancelled => Some("CANCELLED"),
+                _ => end.error.as_ref().map(|error| &*error.code),
+            },
+            duration_us: took / 1000,
         };
-        if let Value::Object(data) = &mut data {
-            let status = if span.status == Status::Ok { "OK" } else { "ERROR" };
-            data.insert("status".to_owned(), status.into());
-            data.insert("error_code".to_owned(), json!(code));
-            data.insert("duration_us".to_owned(), (took / 1000).into());
-        }
-        self.tell(event::REQUEST_FINISHED, at, &span, data);
+        self.tell(event::REQUEST_FINISHED, at, &span, told_of(&span, Some(finished)));
         if begins_session {
-            self.tell(event::SESSION_FINISHED, at, &span, json!({"status": span.status}));
+            let mut told = Members::default();
+            told.add("status", Some(span.status.as_str()));
+            self.tell(event::SESSION_FINISHED, at, &span, told.whole());
             self.ended.push(span.id);
         }
         self.spans.push(span);
@@ -375,7 +373,7 @@ impl Rows {
             self.fresh.push(id);
         }
         let span = open.span.clone();
-        self.tell(name, at, &span, about);
+        self.tell(name, at, &span, about.to_string());
     }
 
     fn progress(&mut self, id: SpanId, at: Nanos, told: Value) {
@@ -407,10 +405,10 @@ impl Rows {
         let Some((at, told)) = open.progress.take() else { return };
         open.progress_told = at;
         let span = open.span.clone();
-        self.tell(event::PROGRESS, at, &span, told);
+        self.tell(event::PROGRESS, at, &span, told.to_string());
     }
 
-    fn tell(&mut self, name: &'static str, at: Nanos, span: &Span, data: Value) {
+    fn tell(&mut self, name: &'static str, at: Nanos, span: &Span, data: String) {
         let session = span.session.clone();
         self.events.push(Event { name, at, session, trace: span.trace, span: span.id, data });
     }
@@ -457,18 +455,63 @@ fn direction(kind: Kind) -> &'static str {
     if kind == Kind::Client { "outbound" } else { "inbound" }
 }
 
-/// What who watches is told of a span.
-fn told_of(span: &Span) -> Value {
-    let text = |name: &str| span.attributes.get(name).cloned().unwrap_or_default();
-    json!({
-        "method": text(names::METHOD),
-        "direction": direction(span.kind),
-        "tool": text(names::TOOL),
-        "operation": text(names::OPERATION),
-        "peer": text(names::PEER),
-        "agent": text(names::AGENT),
-        "name": span.name,
-    })
+/// What who watches is told of a session, as JSON.
+fn told_of_session(span: &Span) -> String {
+    let mut told = Members::default();
+    told.add("engine", Some(span.engine.as_str()));
+    told.add("title", Some(&span.name));
+    told.whole()
+}
+
+/// What who watches is told of a span, and besides once it has ended.
+fn told_of(span: &Span, finished: Option<Finished<'_>>) -> String {
+    let known = |name: &str| span.attributes.get(name).and_then(Value::as_str);
+    let mut told = Members::default();
+    told.add("method", known(names::METHOD));
+    told.add("direction", Some(direction(span.kind)));
+    told.add("tool", known(names::TOOL));
+    told.add("operation", known(names::OPERATION));
+    told.add("peer", known(names::PEER));
+    told.add("agent", known(names::AGENT));
+    told.add("name", Some(&span.name));
+    if let Some(Finished { status, error_code, duration_us }) = finished {
+        told.add("status", Some(status));
+        told.add("error_code", error_code);
+        told.name("duration_us");
+        told.0.push_str(&duration_us.to_string());
+    }
+    told.whole()
+}
+
+struct Finished<'a> {
+    status: &'static str,
+    error_code: Option<&'a str>,
+    duration_us: Nanos,
+}
+
+/// An object of texts, written as it grows: it is made several times a call.
+#[derive(Default)]
+struct Members(String);
+
+impl Members {
+    fn name(&mut self, name: &str) {
+        self.0.push_str(if self.0.is_empty() { "{\"" } else { ",\"" });
+        self.0.push_str(name);
+        self.0.push_str("\":");
+    }
+
+    fn add(&mut self, name: &str, value: Option<&str>) {
+        self.name(name);
+        match value.map(serde_json::to_string) {
+            Some(Ok(text)) => self.0.push_str(&text),
+            _ => self.0.push_str("null"),
+        }
+    }
+
+    fn whole(mut self) -> String {
+        self.0.push('}');
+        self.0
+    }
 }
 
 fn happened(span: &mut Span, name: &str, at: Nanos, about: &Value) {

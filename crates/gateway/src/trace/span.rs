@@ -23,11 +23,19 @@ macro_rules! id {
             pub fn is_none(self) -> bool {
                 self.0 == [0; $bytes]
             }
+
+            /// Writes it behind a text.
+            pub(crate) fn push_to(self, text: &mut String) {
+                let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or_default();
+                text.extend(self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+            }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+                let mut text = String::with_capacity(2 * $bytes);
+                self.push_to(&mut text);
+                f.write_str(&text)
             }
         }
 
@@ -206,7 +214,8 @@ pub struct Event {
     pub session: String,
     pub trace: TraceId,
     pub span: SpanId,
-    pub data: Value,
+    /// What is told, as JSON.
+    pub data: String,
 }
 
 #[cfg(test)]

@@ -6,15 +6,13 @@ use std::{
     sync::Arc,
 };
 
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior};
 
 use super::{
     super::Error,
     Appended, Batch, Shared, batch,
     day::{Day, Part, Source},
-    files,
-    hot::session_id,
-    index,
+    events, files, index,
     lost::Owner,
     members::Memory,
     schema::{DAY_SCHEMA, EVENTS_FILE, EVENTS_SCHEMA},
@@ -125,7 +123,7 @@ impl Appender {
         written.inspect_err(|_| file.memory = Memory::default())
     }
 
-    fn append_events(&mut self, events: &[Event]) -> Result<(), Error> {
+    fn append_events(&mut self, told: &[Event]) -> Result<(), Error> {
         let path = self.shared.dir.join(EVENTS_FILE);
         let identity = files::identity(&path);
         // One that was removed or replaced would take what nobody reads.
@@ -136,27 +134,10 @@ impl Appender {
         }
         let Some(Events { connection, .. }) = &mut self.events else { return Ok(()) };
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        {
-            let mut insert = transaction.prepare_cached(
-                "INSERT INTO events (name, at, session, trace, span, data) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-            )?;
-            for event in events {
-                insert.execute(params![
-                    event.name,
-                    event.at,
-                    session_id(&event.session),
-                    event.trace.0,
-                    number(event.span),
-                    event.data.to_string(),
-                ])?;
-            }
-        }
-        self.events_since_trim += events.len() as u64;
+        events::write(&transaction, told)?;
+        self.events_since_trim += told.len() as u64;
         if self.events_since_trim >= EVENTS_BETWEEN_TRIMS {
-            transaction.execute(
-                "DELETE FROM events WHERE seq <= (SELECT max(seq) FROM events) - ?1",
-                [self.shared.options.max_events],
-            )?;
+            events::trim(&transaction, self.shared.options.max_events)?;
             self.events_since_trim = 0;
         }
         transaction.commit()?;

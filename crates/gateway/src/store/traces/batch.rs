@@ -1,6 +1,6 @@
 //! One batch of spans, written to one file in one transaction.
 
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::{
     super::Error,
@@ -18,6 +18,8 @@ const INSERT: &str = "
 INSERT INTO spans (trace, span, parent, session, engine, kind, status, root, started, ended, waited, name,
                    method, tool, operation, peer, agent, client, request, parent_request, error, tokens)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)";
+
+const DETAIL: &str = "INSERT INTO details (id, attributes, events, links) VALUES (?1, ?2, ?3, ?4)";
 
 const UPDATE: &str = "
 UPDATE spans SET status = ?2, ended = ?3, waited = ?4, name = ?5, method = ?6, tool = ?7, operation = ?8, peer = ?9,
@@ -40,36 +42,46 @@ pub(super) fn write(
     owner: Option<&str>,
 ) -> Result<Appended, Error> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let done = write_within(&transaction, memory, spans, owner)?;
+    transaction.commit()?;
+    Ok(done)
+}
+
+fn write_within(
+    transaction: &Connection,
+    memory: &mut Memory,
+    spans: &[&Span],
+    owner: Option<&str>,
+) -> Result<Appended, Error> {
     let mut changes = Changes::default();
     let mut placed = Vec::with_capacity(spans.len());
     for &span in spans {
-        placed.push((changes.session(&transaction, span)?, span));
+        placed.push((changes.session(transaction, span)?, span));
     }
     // What belongs together stands together, so that ranges of rows say it.
     placed.sort_by_key(|(session, span)| (*session, span.trace));
-    let mut writing =
-        Writing { transaction: &transaction, owner, changes, done: Appended::default(), indexed: None };
+    let mut writing = Writing {
+        transaction,
+        insert: transaction.prepare_cached(INSERT)?,
+        detail: transaction.prepare_cached(DETAIL)?,
+        owner,
+        changes,
+        done: Appended::default(),
+        indexed: None,
+    };
+    let mut trace_run = transaction.prepare_cached("INSERT INTO trace_runs VALUES (?1, ?2, ?3)")?;
+    let mut session_run = transaction.prepare_cached("INSERT INTO session_runs VALUES (?1, ?2, ?3)")?;
     for of_session in placed.chunk_by(|(one, _), (other, _)| one == other) {
         let mut range = Range::default();
         for of_trace in of_session.chunk_by(|(_, one), (_, other)| one.trace == other.trace) {
             let added = writing.trace(memory, of_trace)?;
-            added.write(
-                &transaction,
-                "INSERT INTO trace_runs VALUES (?1, ?2, ?3)",
-                of_trace.first().map(|(_, span)| span.trace.0),
-            )?;
+            added.write(&mut trace_run, of_trace.first().map(|(_, span)| span.trace.0))?;
             range.join(&added);
         }
-        range.write(
-            &transaction,
-            "INSERT INTO session_runs VALUES (?1, ?2, ?3)",
-            of_session.first().map(|(session, _)| *session),
-        )?;
+        range.write(&mut session_run, of_session.first().map(|(session, _)| *session))?;
     }
-    let Writing { changes, done, .. } = writing;
-    changes.write(&transaction)?;
-    transaction.commit()?;
-    Ok(done)
+    writing.changes.write(transaction)?;
+    Ok(writing.done)
 }
 
 /// Rows one behind the other.
@@ -88,14 +100,9 @@ impl Range {
         }
     }
 
-    fn write(
-        &self,
-        connection: &Connection,
-        insert: &str,
-        of: Option<impl rusqlite::ToSql>,
-    ) -> Result<(), Error> {
+    fn write(&self, insert: &mut CachedStatement<'_>, of: Option<impl rusqlite::ToSql>) -> Result<(), Error> {
         if let Some((first, last)) = self.0 {
-            connection.prepare_cached(insert)?.execute(params![of, first, last])?;
+            insert.execute(params![of, first, last])?;
         }
         Ok(())
     }
@@ -103,6 +110,8 @@ impl Range {
 
 struct Writing<'a, 't> {
     transaction: &'t Connection,
+    insert: CachedStatement<'t>,
+    detail: CachedStatement<'t>,
     owner: Option<&'t str>,
     changes: Changes<'a>,
     done: Appended,
@@ -133,7 +142,7 @@ impl<'a> Writing<'a, '_> {
 
     fn insert(&mut self, session: i64, span: &'a Span) -> Result<i64, Error> {
         let hot = Hot::of(span);
-        self.transaction.prepare_cached(INSERT)?.execute(params![
+        self.insert.execute(params![
             span.trace.0,
             number(span.id),
             span.parent.map(number),
@@ -159,9 +168,7 @@ impl<'a> Writing<'a, '_> {
         ])?;
         let row = self.transaction.last_insert_rowid();
         let (attributes, events, links) = written(span)?;
-        self.transaction
-            .prepare_cached("INSERT INTO details (id, attributes, events, links) VALUES (?1, ?2, ?3, ?4)")?
-            .execute(params![row, attributes, events, links])?;
+        self.detail.execute(params![row, attributes, events, links])?;
         if let (Some(owner), None) = (self.owner, span.ended) {
             self.transaction.prepare_cached("INSERT INTO running VALUES (?1, ?2)")?.execute((row, owner))?;
         }

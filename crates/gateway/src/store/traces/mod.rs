@@ -13,6 +13,7 @@
 mod appender;
 mod batch;
 mod day;
+mod events;
 mod files;
 mod graph;
 mod hot;
@@ -97,6 +98,12 @@ impl Batch {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty() && self.reported.is_empty() && self.events.is_empty()
+    }
+
+    /// How much of it we recorded ourselves.
+    pub(crate) fn share_of_ours(&self) -> f64 {
+        let (ours, theirs) = (self.spans.len() as f64, self.reported.len() as f64);
+        if ours > 0.0 { ours / (ours + theirs) } else { 0.0 }
     }
 
     /// Spans that have ended, whoever says so.

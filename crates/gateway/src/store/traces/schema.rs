@@ -114,8 +114,17 @@ CREATE TABLE events (
 ) STRICT;
 ";
 
+/// Several events in a row, by the number of the last one (see `events.rs`). The numbers go on.
+const TOLD: &str = "
+CREATE TABLE told (last INTEGER PRIMARY KEY, events TEXT NOT NULL) STRICT;
+INSERT INTO told SELECT seq, json_array(json_array(
+    name, at, session, lower(hex(trace)), printf('%016x', span), json(iif(json_valid(data), data, 'null'))
+)) FROM events;
+DROP TABLE events;
+";
+
 pub(super) const EVENTS_SCHEMA: Schema =
-    Schema { application_id: i32::from_be_bytes(*b"AqEv"), steps: &[EVENTS] };
+    Schema { application_id: i32::from_be_bytes(*b"AqEv"), steps: &[EVENTS, TOLD] };
 
 pub(super) const EVENTS_FILE: &str = "events.db";
 

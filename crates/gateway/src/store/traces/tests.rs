@@ -76,7 +76,7 @@ fn event(number: i64) -> Event {
         session: "r".to_owned(),
         trace: TraceId([1; 16]),
         span: SpanId([2; 8]),
-        data: json!({"method": "tools/call", "number": number}),
+        data: json!({"method": "tools/call", "number": number}).to_string(),
     }
 }
 

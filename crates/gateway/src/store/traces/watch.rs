@@ -7,8 +7,7 @@ use std::{
 
 use tokio::sync::watch;
 
-use super::{super::Error, Shared, TraceStore, readers::Readers, rows::EventRow};
-use crate::trace::{SpanId, TraceId};
+use super::{super::Error, Shared, TraceStore, events, readers::Readers, rows::EventRow};
 
 /// How often it is looked whether another process wrote something, while anybody waits.
 const LOOK: Duration = Duration::from_millis(25);
@@ -26,23 +25,7 @@ impl TraceStore {
     /// Events after a number, the oldest first.
     pub async fn events_after(&self, seq: i64, limit: u32) -> Result<Vec<EventRow>, Error> {
         let read = move |readers: &Readers| {
-            let rows = readers.events(|connection| {
-                let mut statement = connection.prepare_cached(
-                    "SELECT seq, name, at, session, trace, span, data FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2",
-                )?;
-                let rows = statement.query_map((seq, limit), |row| {
-                    Ok(EventRow {
-                        seq: row.get(0)?,
-                        name: row.get(1)?,
-                        at: row.get(2)?,
-                        session: row.get(3)?,
-                        trace: TraceId(row.get(4)?),
-                        span: SpanId(row.get::<_, i64>(5)?.to_be_bytes()),
-                        data: serde_json::from_str(row.get_ref(6)?.as_str()?).unwrap_or_default(),
-                    })
-                })?;
-                Ok(rows.collect::<Result<Vec<_>, _>>()?)
-            })?;
+            let rows = readers.events(|connection| events::after(connection, seq, limit))?;
             Ok(rows.unwrap_or_default())
         };
         self.shared.readers.run_events(read).await
@@ -92,10 +75,7 @@ impl TraceStore {
 impl Shared {
     async fn last_event(&self) -> Result<i64, Error> {
         let read = |readers: &Readers| {
-            let last = readers.events(|connection| {
-                let mut statement = connection.prepare_cached("SELECT coalesce(max(seq), 0) FROM events")?;
-                Ok(statement.query_row([], |row| row.get(0))?)
-            })?;
+            let last = readers.events(events::last)?;
             Ok(last.unwrap_or_default())
         };
         self.readers.run_events(read).await

@@ -1,6 +1,10 @@
 //! What becomes of spans that are written.
 
-use super::{super::Appended, *};
+use super::{
+    super::{Appended, events::TOGETHER, schema::EVENTS_SCHEMA},
+    *,
+};
+use crate::store::migrations::Schema;
 
 /// REQ-ISESS-02
 #[tokio::test]
@@ -145,9 +149,36 @@ async fn events_are_numbered_over_restarts_and_only_the_last_are_kept() {
     store.appender().append(&told(600), NOW).unwrap();
     let events = store.events_after(0, 1000).await.unwrap();
     let numbers: Vec<i64> = events.iter().map(|event| event.seq).collect();
-    assert_eq!(numbers, (1191..=1200).collect::<Vec<_>>());
-    assert_eq!((events[9].data["number"].clone(), events[9].at), (json!(1199), NOW + 1199));
+    let (first, last) = (numbers[0], events.last().unwrap());
+    assert_eq!(numbers, (first..=1200).collect::<Vec<_>>());
+    assert!((1191 - TOGETHER as i64..=1191).contains(&first), "{first}");
+    assert_eq!((last.data["number"].clone(), last.at), (json!(1199), NOW + 1199));
     assert_eq!(store.events_after(1198, 1).await.unwrap()[0].seq, 1199);
+}
+
+/// Files of the first version had a row for each event.
+#[tokio::test]
+async fn events_that_were_written_before_are_read_and_numbers_go_on() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("traces")).unwrap();
+    let mut file = rusqlite::Connection::open(dir.path().join("traces/events.db")).unwrap();
+    let first = Schema { steps: &EVENTS_SCHEMA.steps[..1], ..EVENTS_SCHEMA };
+    first.migrate(&mut file).unwrap();
+    file.execute_batch(
+        "INSERT INTO events VALUES (7, 'SessionStarted', 1, 'it\"s', x'01010101010101010101010101010101', -2, '{\"a\":1}');
+         INSERT INTO events VALUES (8, 'SessionStarted', 2, 's', x'01010101010101010101010101010101', 2, 'broken');",
+    )
+    .unwrap();
+    drop(file);
+    let store = open(dir.path());
+    let told = Batch { reported: vec![], spans: vec![], events: vec![event(5)] };
+    store.appender().append(&told, NOW).unwrap();
+    let events = store.events_after(0, 10).await.unwrap();
+    assert_eq!(events.iter().map(|event| event.seq).collect::<Vec<_>>(), [7, 8, 9]);
+    assert_eq!((events[0].session.as_str(), &events[0].data), ("it\"s", &json!({"a": 1})));
+    assert_eq!(events[0].span, SpanId((-2_i64).to_be_bytes()));
+    assert_eq!((&events[1].data, events[1].at), (&Value::Null, 2));
+    assert_eq!(events[2].data["number"], 5);
 }
 
 #[tokio::test]
