@@ -78,10 +78,11 @@ pub(crate) fn made_up() -> Arc<str> {
     TraceId(fastrand::u128(1..).to_be_bytes()).to_string().into()
 }
 
-/// Visible ASCII, so that it can be a header and be shown; no part of a path, and no code that somebody was told.
+/// Visible ASCII, so that it can be a header and be shown; nothing that ends a text in JSON, where it stands as it is; no
+/// part of a path, and no code that somebody was told.
 fn is_request_id(id: &str) -> bool {
     (1..=REQUEST_ID_BYTES_MAX).contains(&id.len())
-        && id.bytes().all(|byte| byte.is_ascii_graphic())
+        && id.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'))
         && !matches!(id, "." | "..")
         && code::mask(id) == id
 }
@@ -100,7 +101,13 @@ fn read_traceparent(text: &str) -> Option<(TraceId, SpanId)> {
 
 /// What a request that is made within a span says of it.
 pub(crate) fn traceparent(trace: TraceId, span: SpanId) -> String {
-    format!("00-{trace}-{span}-01")
+    let mut text = String::with_capacity(55);
+    text.push_str("00-");
+    trace.push_to(&mut text);
+    text.push('-');
+    span.push_to(&mut text);
+    text.push_str("-01");
+    text
 }
 
 #[cfg(test)]
@@ -125,9 +132,18 @@ mod tests {
     #[test]
     fn what_is_no_id_is_not_taken_for_one() {
         let long = "x".repeat(REQUEST_ID_BYTES_MAX + 1);
-        for request_id in
-            ["", ".", "..", "0000-0000-0000-0000-0000-0000-0000", "two words", "a\u{7f}", "ä", &long]
-        {
+        for request_id in [
+            "",
+            ".",
+            "..",
+            "0000-0000-0000-0000-0000-0000-0000",
+            "two words",
+            "a\u{7f}",
+            "ä",
+            "a\",\"b\":\"c",
+            "a\\",
+            &long,
+        ] {
             assert_ne!(
                 &*Ids::of(Given { request_id: Some(request_id), ..Given::default() }).request,
                 request_id

@@ -392,8 +392,18 @@ impl OpenSpan {
     /// Notes the number that the request is sent with, and gives what it says of itself, as members of `_meta`.
     pub(crate) fn sent_as(&self, number: u64) -> String {
         self.sent_as.store(number, Ordering::Relaxed);
-        let (parent, request) = (self.traceparent(), &self.ids.request);
-        format!("\"{}\":\"{parent}\",\"{}\":\"{request}\"", meta::TRACEPARENT, meta::REQUEST_ID)
+        let parts = [
+            "\"",
+            meta::TRACEPARENT,
+            "\":\"",
+            &self.traceparent(),
+            "\",\"",
+            meta::REQUEST_ID,
+            "\":\"",
+            &self.ids.request,
+            "\"",
+        ];
+        parts.concat()
     }
 
     /// The same as headers.
