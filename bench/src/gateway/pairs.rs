@@ -1,5 +1,6 @@
 //! Small calls: throughput and processor time of every gateway, in turns.
 
+use gateway::store::traces::{self, TraceStore};
 use serde_json::json;
 
 use super::{
@@ -136,6 +137,13 @@ fn recorded(report: &mut Report, place: &Place, case: &Case, rounds: usize) -> R
         let row = format!("{what}: processor time with the Inspector to without");
         report.add(SECTION, row, ratio, "times", Target::None);
     }
+    let made: usize = all.iter().skip(1).step_by(2).map(Vec::len).sum::<usize>() * (case.warm + case.calls);
+    let store = TraceStore::open(&place.ours.data, traces::Options::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // A call has a span of its own and one for the server behind.
+    let recorded = runtime.block_on(store.stats())?.spans as f64 / 2.0;
+    let row = "calls recorded of those that were made";
+    report.add(SECTION, row, 100.0 * recorded / made.max(1) as f64, "%", Target::None);
     Ok(())
 }
 

@@ -10,6 +10,7 @@ pub mod metrics;
 pub mod names;
 pub(crate) mod open;
 pub mod otlp;
+mod pace;
 pub mod preview;
 mod recorder;
 mod redact;

@@ -4,7 +4,7 @@
 //! them to whoever keeps or passes them on. It runs at a low priority, so that under load calls go first.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -18,6 +18,7 @@ use super::{
     levels::Levels,
     open::{Ended, Entry, OpenSpan},
     otlp,
+    pace::Pace,
     rows::Rows,
 };
 use crate::{
@@ -28,11 +29,16 @@ use crate::{
 };
 
 /// Entries that wait for the thread. An end has room behind it, so that what has begun is seen to end.
-const ENTRIES_MAX: usize = 32 * 1024;
+const ENTRIES_MAX: usize = 64 * 1024;
 /// About the memory that they take together.
 const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The same for what others report, which leaves the rest to our own calls.
 const REPORTED_BYTES_MAX: usize = QUEUE_BYTES_MAX / 4;
+/// What is worked on at a time, so that a thread that has much to do rests between.
+const ENTRIES_TOGETHER: usize = 2048;
+const BYTES_TOGETHER: usize = 4 * 1024 * 1024;
+/// Room for so many entries is kept when there are none.
+const ROOM_KEPT: usize = 1024;
 /// How long is gathered before rows are written: long enough for one transaction to hold many.
 const GATHERING: Duration = Duration::from_millis(10);
 /// How often those who keep rows can tidy up when there is nothing to write.
@@ -82,11 +88,32 @@ pub struct Counts {
 
 #[derive(Default)]
 struct Queue {
-    entries: Vec<Entry>,
+    /// With about the memory that each takes.
+    entries: VecDeque<(Entry, usize)>,
     bytes: usize,
     /// Whether the thread sleeps until it is woken.
     asleep: bool,
     stopped: bool,
+}
+
+impl Queue {
+    /// The oldest entries, as many as are worked on at a time.
+    fn take(&mut self) -> Vec<Entry> {
+        let mut taken = Vec::with_capacity(self.entries.len().min(ENTRIES_TOGETHER));
+        let mut bytes = 0;
+        while taken.len() < ENTRIES_TOGETHER
+            && bytes < BYTES_TOGETHER
+            && let Some((entry, size)) = self.entries.pop_front()
+        {
+            bytes += size;
+            taken.push(entry);
+        }
+        self.bytes = self.bytes.saturating_sub(bytes);
+        if self.entries.is_empty() {
+            self.entries.shrink_to(ROOM_KEPT);
+        }
+        taken
+    }
 }
 
 /// The way to the recorder's thread.
@@ -150,25 +177,27 @@ impl Recorder {
     }
 
     /// An end is told even where nothing else is any more, though perhaps without what the request resulted in.
-    pub(super) fn end(&self, mut ended: Ended) {
-        let room = lock(&self.queue).bytes;
-        if room > QUEUE_BYTES_MAX / 2 {
-            (ended.end.output, ended.end.structured) = (None, None);
-        }
+    pub(super) fn end(&self, ended: Ended) {
         let entry = Entry::Ended(Box::new(ended));
         let bytes = entry.bytes();
         self.put(entry, bytes, 2 * ENTRIES_MAX, 2 * QUEUE_BYTES_MAX);
     }
 
-    fn put(&self, entry: Entry, bytes: usize, entries_max: usize, bytes_max: usize) -> bool {
+    fn put(&self, mut entry: Entry, mut bytes: usize, entries_max: usize, bytes_max: usize) -> bool {
         let mut queue = lock(&self.queue);
+        if queue.bytes > QUEUE_BYTES_MAX / 2
+            && let Entry::Ended(ended) = &mut entry
+        {
+            (ended.end.output, ended.end.structured) = (None, None);
+            bytes = entry.bytes();
+        }
         if queue.entries.len() >= entries_max || queue.bytes + bytes > bytes_max || queue.stopped {
             drop(queue);
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return false;
         }
         queue.bytes += bytes;
-        queue.entries.push(entry);
+        queue.entries.push_back((entry, bytes));
         let wakes = std::mem::take(&mut queue.asleep);
         drop(queue);
         if wakes {
@@ -254,6 +283,7 @@ impl Recorder {
 
     fn run(&self, mut rows: Rows, mut sinks: Vec<Box<dyn Sink>>) {
         let mut tended = Instant::now();
+        let mut pace = Pace::default();
         loop {
             let (entries, stopped) = self.gathered();
             for entry in entries {
@@ -276,9 +306,17 @@ impl Recorder {
                 self.expire();
                 sinks.iter_mut().for_each(|sink| sink.tend());
             }
-            if stopped {
+            if stopped && lock(&self.queue).entries.is_empty() {
                 return;
             }
+            self.rest(pace.rest(batch.share_of_ours()));
+        }
+    }
+
+    /// Stays away for a while, unless it is to end.
+    fn rest(&self, time: Duration) {
+        if !time.is_zero() {
+            drop(self.news.wait_timeout_while(lock(&self.queue), time, |queue| !queue.stopped));
         }
     }
 
@@ -291,12 +329,11 @@ impl Recorder {
             queue = woken.unwrap_or_else(PoisonError::into_inner).0;
             queue.asleep = false;
         }
-        if !queue.stopped && !queue.entries.is_empty() {
+        if !queue.stopped && !queue.entries.is_empty() && queue.entries.len() < ENTRIES_TOGETHER {
             let gathered = self.news.wait_timeout_while(queue, GATHERING, |queue| !queue.stopped);
             queue = gathered.unwrap_or_else(PoisonError::into_inner).0;
         }
-        queue.bytes = 0;
-        (std::mem::take(&mut queue.entries), queue.stopped)
+        (queue.take(), queue.stopped)
     }
 
     fn note_running(&self, rows: &mut Rows) {
