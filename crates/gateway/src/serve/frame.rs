@@ -3,9 +3,13 @@
 //! Libraries drop what they cannot parse; here every frame that can be answered is. A tool call is understood as far
 //! as its way can be decided, its arguments still unread; everything else is only recognised.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt, marker::PhantomData, sync::LazyLock};
 
-use serde::Deserialize;
+use memchr::memmem::Finder;
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor, value::MapAccessDeserializer},
+};
 use serde_json::value::RawValue;
 
 use super::reply;
@@ -111,11 +115,15 @@ pub(crate) enum Era {
     Unclear,
 }
 
+/// What every tool call has in it.
+static CALL: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"tools/call\""));
+
 /// The revision without sessions.
 pub(crate) const STATELESS_VERSION: &str = "2026-07-28";
 
 #[derive(Deserialize)]
-struct Envelope<'a> {
+#[serde(bound(deserialize = "P: Deserialize<'de>"))]
+struct Envelope<'a, P> {
     #[serde(borrow, default)]
     jsonrpc: Option<&'a RawValue>,
     /// Absent in a notification; null is no id.
@@ -123,8 +131,30 @@ struct Envelope<'a> {
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
     method: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    params: Option<&'a RawValue>,
+    params: P,
+}
+
+/// An object. Derived readers would also take an array for one, field by field.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+
+        deserializer.deserialize_map(Members(PhantomData))
+    }
 }
 
 #[derive(Deserialize)]
@@ -171,13 +201,12 @@ struct CancelParams<'a> {
     request_id: &'a RawValue,
 }
 
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Reads an object. Derived readers would also take an array for one, field by field.
 fn object<'a, T: Deserialize<'a>>(json: &'a str) -> Option<T> {
-    if json.starts_with('{') { serde_json::from_str(json).ok() } else { None }
+    serde_json::from_str(json).ok().map(|Object(read)| read)
 }
 
 impl<'a> Meta<'a> {
@@ -207,9 +236,12 @@ pub(crate) fn read(bytes: &[u8]) -> Frame<'_> {
         Ok(text) => text,
         Err(error) => return not_utf8(bytes, error.valid_up_to()),
     };
-    let envelope: Envelope<'_> = match serde_json::from_str(text) {
-        Ok(envelope) if text.trim_start().starts_with('{') => envelope,
-        Ok(_) => {
+    if let Some(frame) = well_formed_call(text) {
+        return frame;
+    }
+    let envelope: Envelope<'_, Option<&RawValue>> = match serde_json::from_str(text) {
+        Ok(Object(envelope)) => envelope,
+        Err(_) if serde_json::from_str::<&RawValue>(text).is_ok_and(|json| !json.get().starts_with('{')) => {
             return Frame::Refused(reply::error(
                 "null",
                 reply::INVALID_REQUEST,
@@ -244,7 +276,13 @@ pub(crate) fn read(bytes: &[u8]) -> Frame<'_> {
         ));
     }
     match (envelope.method.as_deref(), id, envelope.params) {
-        (Some("tools/call"), Some(id), params) => tool_call(id, params.map_or("", RawValue::get)),
+        (Some("tools/call"), Some(id), params) => match object(params.map_or("", RawValue::get)) {
+            Some(params) => tool_call(id, params),
+            None => {
+                let message = "tools/call needs an object with the tool's 'name'";
+                Frame::Refused(reply::error(&id, reply::INVALID_PARAMS, message))
+            }
+        },
         (Some("notifications/cancelled"), None, Some(params)) => {
             match object::<CancelParams<'_>>(params.get()) {
                 Some(params) => request_id(params.request_id.get()).map_or(Frame::Notice, Frame::Cancelled),
@@ -263,11 +301,18 @@ pub(crate) fn read(bytes: &[u8]) -> Frame<'_> {
     }
 }
 
-fn tool_call<'a>(id: Cow<'a, str>, params: &'a str) -> Frame<'a> {
+/// Reads a tool call as most are in one pass. Whatever is odd about one is told by who reads it step by step.
+fn well_formed_call(text: &str) -> Option<Frame<'_>> {
+    CALL.find(text.as_bytes())?;
+    let Object(envelope): Object<Envelope<'_, Object<CallParams<'_>>>> = serde_json::from_str(text).ok()?;
+    let Envelope { jsonrpc, id, method, params: Object(params) } = envelope;
+    let is_call = jsonrpc?.get() == "\"2.0\"" && method? == "tools/call";
+    let id = request_id(id?.get()).filter(|_| is_call)?;
+    Some(tool_call(id, params))
+}
+
+fn tool_call<'a>(id: Cow<'a, str>, params: CallParams<'a>) -> Frame<'a> {
     let refused = |message: &str| Frame::Refused(reply::error(&id, reply::INVALID_PARAMS, message));
-    let Some(params) = object::<CallParams<'a>>(params) else {
-        return refused("tools/call needs an object with the tool's 'name'");
-    };
     if params.input_responses.is_some_and(|value| !value.get().starts_with('{'))
         || params.request_state.is_some_and(|value| !value.get().starts_with('"'))
     {

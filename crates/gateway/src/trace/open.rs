@@ -90,6 +90,8 @@ pub(crate) struct End {
     pub(crate) error: Option<Failed>,
     /// The result, as JSON.
     pub(crate) output: Option<String>,
+    /// The message that the result stands in, where it was not looked for.
+    pub(crate) message: Option<String>,
     /// The structured part of it, as JSON.
     pub(crate) structured: Option<String>,
     /// Attempts to connect again.
@@ -129,6 +131,11 @@ pub(crate) struct Failed {
 impl End {
     pub(crate) fn ok(output: Option<String>) -> Self {
         Self { status: Some(Status::Ok), output, ..Self::default() }
+    }
+
+    /// The same with the result still in its message.
+    pub(crate) fn ok_within(message: String) -> Self {
+        Self { status: Some(Status::Ok), message: Some(message), ..Self::default() }
     }
 
     pub(crate) fn failed(error: Failed, output: Option<String>) -> Self {
@@ -210,7 +217,7 @@ impl Entry {
         EMPTY
             + match self {
                 Self::Began(began) => length(&began.input),
-                Self::Ended(ended) => length(&ended.end.output) + length(&ended.end.structured),
+                Self::Ended(ended) => length(&ended.end.output) + length(&ended.end.message),
                 Self::Signal { .. } | Self::Progress { .. } => 0,
                 Self::Reported(spans) => spans.iter().map(reported_bytes).sum(),
             }

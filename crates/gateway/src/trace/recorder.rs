@@ -188,7 +188,7 @@ impl Recorder {
         if queue.bytes > QUEUE_BYTES_MAX / 2
             && let Entry::Ended(ended) = &mut entry
         {
-            (ended.end.output, ended.end.structured) = (None, None);
+            (ended.end.output, ended.end.message) = (None, None);
             bytes = entry.bytes();
         }
         if queue.entries.len() >= entries_max || queue.bytes + bytes > bytes_max || queue.stopped {

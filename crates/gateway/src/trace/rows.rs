@@ -293,7 +293,10 @@ impl Rows {
         }
         span.ended = Some(at.max(span.started));
         span.waited = waited;
-        self.cover([&mut end.output, &mut end.structured]);
+        if let Some(message) = end.message.take() {
+            end.output = part(&message, "result");
+        }
+        self.cover([&mut end.output]);
         understand(&span, &mut end);
         span.status = end.status.unwrap_or(Status::Ok);
         let took = span.ended.unwrap_or(at) - span.started;

@@ -212,8 +212,8 @@ impl Prepared {
     }
 
     fn outcome(&self, raw: &Raw, recalls: bool) -> Result<Outcome, Error> {
-        if let Some((text, meta)) = raw.long_text() {
-            return Ok(result::of_long_text(text, meta));
+        if let Some((text, meta)) = raw.text() {
+            return Ok(result::of_one_text(text, meta));
         }
         let Ok(result) = serde_json::from_str::<ToolResult<'_>>(raw.get()) else {
             return Err(self.failed("its result cannot be read"));
@@ -244,7 +244,7 @@ static ASKING: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(INPUT_RE
 
 fn is_asking(raw: &Raw) -> bool {
     // A text that is the whole result asks nothing.
-    raw.long_text().is_none()
+    raw.text().is_none()
         && ASKING.find(raw.get().as_bytes()).is_some()
         && serde_json::from_str::<ToolResult<'_>>(raw.get())
             .is_ok_and(|result| result.result_type.as_deref() == Some(INPUT_REQUIRED))

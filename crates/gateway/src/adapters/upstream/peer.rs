@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     http::HttpLink,
     lines::Lines,
-    long::{LONG_BYTES, LongText},
+    one_text::OneText,
     open::{self, Era, Hello},
     pins::Listing,
     relay::{self, Questions},
@@ -356,10 +356,8 @@ impl Peer {
 
     /// Takes a message from the upstream.
     pub(super) fn receive(self: &Arc<Self>, bytes: &Bytes) {
-        if bytes.len() >= LONG_BYTES
-            && let Some((id, text)) = LongText::read(bytes)
-        {
-            return self.answered(id, Ok(Raw::long(bytes, text)));
+        if let Some((id, text)) = OneText::read(bytes) {
+            return self.answered(id, Ok(Raw::one_text(bytes, text)));
         }
         let Some(message) = Message::read(bytes) else {
             tracing::debug!(bytes = bytes.len(), "an upstream sent something that is no message");

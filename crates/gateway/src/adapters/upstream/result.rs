@@ -96,8 +96,8 @@ pub(super) fn outcome(result: &ToolResult<'_>) -> Outcome {
     Outcome { content: attached, meta, ..Outcome::from(data) }
 }
 
-/// The same of a result that is one long text, given as JSON.
-pub(super) fn of_long_text(text: Bytes, meta: Option<&RawValue>) -> Outcome {
+/// The same of a result that is one text, given as JSON.
+pub(super) fn of_one_text(text: Bytes, meta: Option<&RawValue>) -> Outcome {
     let found = std::str::from_utf8(&text).ok().and_then(json_in);
     let data = found.map_or_else(|| Data::Text(Text::new(text)), Data::Raw);
     Outcome { meta: meta.and_then(passed_on), ..Outcome::from(data) }
@@ -212,12 +212,12 @@ mod tests {
 
     /// A long text becomes what a short one does.
     #[test]
-    fn long_texts_are_told_as_short_ones_are() {
+    fn one_text_is_told_as_several_parts_are() {
         for text in
             ["", "plain \"words\"\n", " \n{\"a\": [1, 2]}\n", "[]", "{oops", "[1] and more", "12", "ü\u{1}"]
         {
             let (short, _) = shaped(&json!({"content": [block(text)]}));
-            let outcome = of_long_text(Bytes::from(json!(text).to_string()), None);
+            let outcome = of_one_text(Bytes::from(json!(text).to_string()), None);
             let long: Value = match outcome.data {
                 Data::Text(text) => serde_json::from_slice(text.json()).unwrap(),
                 Data::Raw(raw) => serde_json::from_str(raw.get()).unwrap(),
@@ -226,7 +226,7 @@ mod tests {
             assert_eq!(long, short, "{text}");
         }
         let meta = RawValue::from_string("{\"x\":1}".to_owned()).unwrap();
-        assert!(of_long_text(Bytes::from_static(b"\"a\""), Some(&meta)).meta.is_some());
+        assert!(of_one_text(Bytes::from_static(b"\"a\""), Some(&meta)).meta.is_some());
     }
 
     #[test]

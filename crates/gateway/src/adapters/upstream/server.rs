@@ -63,7 +63,7 @@ impl Tries {
     /// What is recorded of it, with how often it was tried in vain since the server was last reached.
     fn end(&self, asked: &Result<Raw, Error>, veil: &Veil, in_vain: &AtomicU32) -> End {
         let end = match asked {
-            Ok(raw) => End::ok(Some(veil.cover(raw.get().to_owned()))),
+            Ok(raw) => raw.end(|text| veil.cover(text)),
             Err(error) => {
                 let code = error.code.as_str();
                 let kind = if self.timed_out { "timeout" } else { code };

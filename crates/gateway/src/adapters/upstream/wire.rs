@@ -6,7 +6,8 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
-use super::long::LongText;
+use super::one_text::OneText;
+use crate::trace::open::End;
 
 /// The revision whose requests say everything themselves.
 pub(super) const SELF_CONTAINED: &str = "2026-07-28";
@@ -76,7 +77,7 @@ pub(super) struct Raw {
 enum Part {
     Known(Range<usize>),
     /// Where the text stands; where the result does is looked for when somebody wants more than the text.
-    LongText(LongText),
+    OneText(OneText),
 }
 
 impl Raw {
@@ -91,8 +92,8 @@ impl Raw {
     }
 
     /// The result that is in `message`, of which only the text is known yet.
-    pub(super) fn long(message: &Bytes, text: LongText) -> Self {
-        Self { message: message.clone(), part: Part::LongText(text) }
+    pub(super) fn one_text(message: &Bytes, text: OneText) -> Self {
+        Self { message: message.clone(), part: Part::OneText(text) }
     }
 
     /// The JSON. It was checked when the message was read.
@@ -102,17 +103,25 @@ impl Raw {
                 let bytes = self.message.get(part.clone()).unwrap_or_default();
                 std::str::from_utf8(bytes).unwrap_or("null")
             }
-            Part::LongText(_) => {
+            Part::OneText(_) => {
                 Message::read(&self.message).and_then(|message| message.result).map_or("null", RawValue::get)
             }
         }
     }
 
+    /// What is recorded of it. Where only the text is known, who has more time looks for the result.
+    pub(super) fn end(&self, cover: impl Fn(String) -> String) -> End {
+        match &self.part {
+            Part::Known(_) => End::ok(Some(cover(self.get().to_owned()))),
+            Part::OneText(_) => End::ok_within(cover(String::from_utf8_lossy(&self.message).into_owned())),
+        }
+    }
+
     /// The one text that it is, as JSON, and its `_meta`, where that was seen when the message was read.
-    pub(super) fn long_text(&self) -> Option<(Bytes, Option<&RawValue>)> {
+    pub(super) fn text(&self) -> Option<(Bytes, Option<&RawValue>)> {
         match &self.part {
             Part::Known(_) => None,
-            Part::LongText(long) => Some((long.text(&self.message), long.meta(&self.message))),
+            Part::OneText(one) => Some((one.text(&self.message), one.meta(&self.message))),
         }
     }
 }
@@ -278,14 +287,14 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_still_a_whole_result() {
+    fn one_text_is_still_a_whole_result() {
         let message =
             Bytes::from_static(b"{\"id\":1,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}}");
-        let (id, long) = LongText::read(&message).unwrap();
-        let raw = Raw::long(&message, long);
+        let (id, one) = OneText::read(&message).unwrap();
+        let raw = Raw::one_text(&message, one);
         assert_eq!((id, raw.get()), (1, "{\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}"));
-        assert_eq!(raw.long_text().unwrap().0, "\"a\"");
-        assert!(Raw::of(&message, Message::read(&message).unwrap().result.unwrap()).long_text().is_none());
+        assert_eq!(raw.text().unwrap().0, "\"a\"");
+        assert!(Raw::of(&message, Message::read(&message).unwrap().result.unwrap()).text().is_none());
     }
 
     #[test]

@@ -1,17 +1,18 @@
-//! Long texts, which are most of what long results are: read in one pass, and passed on without another.
+//! Results that are one text, as most are: read in one pass, and passed on without another.
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, ops::Range, sync::LazyLock};
 
 use bytes::Bytes;
+use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Below this, reading a message several times costs less than looking whether once would do.
-pub(super) const LONG_BYTES: usize = 16 * 1024;
+/// What has this is more than a text; looking for it costs less than finding out by reading.
+static STRUCTURED: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"structuredContent\":{"));
 
 /// Where in a message the one text of a tool's result stands.
 #[derive(Debug, Clone)]
-pub(super) struct LongText {
+pub(super) struct OneText {
     text: Range<usize>,
     meta: Option<Range<usize>>,
 }
@@ -26,7 +27,7 @@ struct Answer<'a> {
     #[serde(default, rename = "error")]
     _error: Option<Absent>,
     #[serde(borrow)]
-    result: OneText<'a>,
+    result: ToldResult<'a>,
 }
 
 /// Nothing is read as this, so that an optional one is missing or `null`.
@@ -40,7 +41,7 @@ impl<'de> Deserialize<'de> for Absent {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct OneText<'a> {
+struct ToldResult<'a> {
     #[serde(borrow)]
     content: (Block<'a>,),
     #[serde(default, rename = "structuredContent")]
@@ -61,12 +62,15 @@ struct Block<'a> {
     text: &'a RawValue,
 }
 
-impl LongText {
+impl OneText {
     /// The number of the request that a message answers, and its text, if that is all there is to it.
     pub(super) fn read(message: &[u8]) -> Option<(u64, Self)> {
+        if STRUCTURED.find(message).is_some() {
+            return None;
+        }
         let whole = std::str::from_utf8(message).ok()?;
         let Answer { id, result, .. } = serde_json::from_str(whole).ok()?;
-        let OneText { content: (Block { kind, text },), is_error, result_type, meta, .. } = result;
+        let ToldResult { content: (Block { kind, text },), is_error, result_type, meta, .. } = result;
         let is_complete = result_type.is_none_or(|kind| kind == "complete");
         if kind != "text" || !text.get().starts_with('"') || is_error == Some(true) || !is_complete {
             return None;
@@ -100,9 +104,9 @@ mod tests {
 
     fn text_of(message: &str) -> Option<(u64, String, Option<String>)> {
         let message = Bytes::from(message.to_owned());
-        let (id, long) = LongText::read(&message)?;
-        let text = String::from_utf8(long.text(&message).to_vec()).unwrap();
-        Some((id, text, long.meta(&message).map(|meta| meta.get().to_owned())))
+        let (id, one) = OneText::read(&message)?;
+        let text = String::from_utf8(one.text(&message).to_vec()).unwrap();
+        Some((id, text, one.meta(&message).map(|meta| meta.get().to_owned())))
     }
 
     #[test]
@@ -134,7 +138,7 @@ mod tests {
 
     /// Everything else is left to whoever reads all messages.
     #[test]
-    fn what_is_not_one_text_or_not_json_is_no_long_text() {
+    fn what_is_not_one_text_or_not_json_is_left_to_others() {
         let block = r#"{"type":"text","text":"a"}"#;
         for result in [
             r#"{"content":[]}"#.to_owned(),
@@ -171,7 +175,7 @@ mod tests {
             assert_eq!(text_of(&message), None, "{message}");
         }
         assert!(
-            LongText::read(b"{\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"\xff\"}]}}")
+            OneText::read(b"{\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"\xff\"}]}}")
                 .is_none()
         );
     }
