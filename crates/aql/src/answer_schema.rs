@@ -1,5 +1,7 @@
 //! JSON Schemas of what we send and take, made from the registry: the same source that validation and introspection use.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -123,11 +125,11 @@ fn definition(known: &Type) -> Value {
     }
 }
 
-fn object(fields: &[Param], closed: bool) -> Value {
+fn object(fields: &[Arc<Param>], closed: bool) -> Value {
     let properties: Map<String, Value> =
         fields.iter().map(|field| (field.name().to_owned(), param(field))).collect();
     let required: Vec<&str> =
-        fields.iter().filter(|f| f.required && f.unless.is_none()).map(Param::name).collect();
+        fields.iter().filter(|f| f.required && f.unless.is_none()).map(|field| field.name()).collect();
     let mut schema = json!({"type": "object", "properties": properties, "required": required});
     if closed {
         insert(&mut schema, "additionalProperties", false.into());

@@ -145,7 +145,7 @@ pub struct Selection {
 }
 
 /// A parameter, or a field of an object type, to be.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "camelCase")]
 pub struct Param {
     pub name: String,

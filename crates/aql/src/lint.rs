@@ -36,7 +36,10 @@ pub fn lint(registry: &Registry) -> Vec<Finding> {
             category_against_name(operation),
             undeclared_danger(operation),
         ];
-        let advice = advice.into_iter().flatten().chain(operation.params().iter().filter_map(description));
+        let advice = advice
+            .into_iter()
+            .flatten()
+            .chain(operation.params().iter().filter_map(|param| description(param)));
         findings.extend(advice.map(|(rule, message)| Finding {
             operation: operation.name().to_string(),
             rule,

@@ -36,7 +36,8 @@ pub struct Operation {
     /// Index into the profile's families.
     pub(crate) family: usize,
     pub(crate) description: String,
-    pub(crate) params: Vec<Param>,
+    /// What many operations take alike is there once.
+    pub(crate) params: Vec<Arc<Param>>,
     /// So many of `params`, the first ones, are its author's; the others are what all such operations take.
     pub(crate) own: usize,
     pub(crate) returns: Returns,
@@ -90,19 +91,19 @@ impl Operation {
     }
 
     #[must_use]
-    pub fn params(&self) -> &[Param] {
+    pub fn params(&self) -> &[Arc<Param>] {
         &self.params
     }
 
     /// The parameters that its author gave it.
     #[must_use]
-    pub fn own_params(&self) -> &[Param] {
+    pub fn own_params(&self) -> &[Arc<Param>] {
         self.params.get(..self.own).unwrap_or(&self.params)
     }
 
     /// The parameters that it has because of what it is, as all operations of its kind have them.
     #[must_use]
-    pub fn added_params(&self) -> &[Param] {
+    pub fn added_params(&self) -> &[Arc<Param>] {
         self.params.get(self.own..).unwrap_or_default()
     }
 

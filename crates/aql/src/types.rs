@@ -1,5 +1,7 @@
 //! Named types, frozen: what introspection shows under `types` and what parameters can be made of.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::{
@@ -23,7 +25,7 @@ pub struct Type {
 #[derive(Debug, Clone)]
 pub(crate) enum Shape {
     Enum(Vec<String>),
-    Object(Vec<Param>),
+    Object(Vec<Arc<Param>>),
     Union(Vec<String>),
     Scalar,
 }
@@ -68,7 +70,7 @@ impl Type {
 
     /// The fields of an object type.
     #[must_use]
-    pub fn fields(&self) -> Option<&[Param]> {
+    pub fn fields(&self) -> Option<&[Arc<Param>]> {
         match &self.shape {
             Shape::Object(fields) => Some(fields),
             _ => None,
@@ -83,7 +85,7 @@ impl Type {
         let mut details = TypeDetails { info: self.info(), values: None, fields: None, members: None };
         match &self.shape {
             Shape::Enum(values) => details.values = Some(values),
-            Shape::Object(fields) => details.fields = Some(fields.iter().map(Param::info).collect()),
+            Shape::Object(fields) => details.fields = Some(fields.iter().map(|field| field.info()).collect()),
             Shape::Union(members) => details.members = Some(members),
             Shape::Scalar => {}
         }
@@ -112,7 +114,7 @@ impl Types {
 
     /// The fields that an object of this type may have.
     #[must_use]
-    pub fn fields(&self, id: TypeId) -> Option<&[Param]> {
+    pub fn fields(&self, id: TypeId) -> Option<&[Arc<Param>]> {
         self.get(id).and_then(Type::fields)
     }
 }

@@ -81,7 +81,7 @@ fn of_rule(rule: &Rule, registry: &Registry) -> Vec<Mistake> {
         rule.when.iter().filter(|condition| !params().any(|param| condition.is_about(param.name())));
     in_vain
         .map(|condition| {
-            let known: Vec<&str> = params().map(aql::param::Param::name).collect();
+            let known: Vec<&str> = params().map(|param| param.name()).collect();
             let path = &condition.path;
             Mistake {
                 place: "[[safety.rule]] when".to_owned(),

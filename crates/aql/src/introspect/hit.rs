@@ -39,12 +39,12 @@ pub(crate) fn of_operation(registry: &Registry, operation: &Operation) -> String
             _ => String::new(),
         },
     };
-    signature(operation.name().as_str(), operation.own_params().iter().map(shown))
+    signature(operation.name().as_str(), operation.own_params().iter().map(|param| shown(param)))
 }
 
 fn fields(registry: &Registry, param: &Param) -> String {
     let fields = param.record().and_then(|id| registry.types().fields(id)).unwrap_or_default();
-    let mut names: Vec<&str> = fields.iter().take(OPTIONAL_MAX).map(Param::name).collect();
+    let mut names: Vec<&str> = fields.iter().take(OPTIONAL_MAX).map(|field| field.name()).collect();
     if fields.len() > OPTIONAL_MAX {
         names.push("…");
     }

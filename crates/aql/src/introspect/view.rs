@@ -1,5 +1,7 @@
 //! What lists, details and `_protocol` look like.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -160,7 +162,7 @@ pub(super) fn details(registry: &Registry, operation: &Operation, detail: Detail
 
 fn parameters(operation: &Operation, detail: Detail) -> Value {
     if detail.controls || !operation.is_foreign() {
-        return json!(operation.params().iter().map(Param::info).collect::<Vec<_>>());
+        return json!(operation.params().iter().map(|param| param.info()).collect::<Vec<_>>());
     }
     let mut listed: Vec<Value> = operation.own_params().iter().map(|param| json!(param.info())).collect();
     listed.extend(added(operation));
@@ -184,8 +186,8 @@ fn added(operation: &Operation) -> Vec<Value> {
 /// The control that stands for all that are added to an operation: its description names the others, and says where
 /// their types are.
 pub(super) fn control_for_all(operation: &Operation) -> Option<(&Param, String)> {
-    let controls: Vec<&Param> =
-        operation.added_params().iter().filter(|param| is_control(operation, param)).collect();
+    let added = operation.added_params().iter().map(Arc::as_ref);
+    let controls: Vec<&Param> = added.filter(|param| is_control(operation, param)).collect();
     let first = controls.iter().find(|param| param.name() == shared::FIELDS).or_else(|| controls.first())?;
     let named = |name: &&&str| **name != first.name() && controls.iter().any(|param| param.name() == **name);
     let others: Vec<&str> = COMMON_CONTROLS.iter().filter(named).copied().collect();

@@ -1,6 +1,6 @@
 //! Checking a registry as a whole and freezing it. Everything that is wrong is told at once.
 
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{cell::RefCell, collections::HashMap, fmt, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
@@ -90,6 +90,7 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
     let declared = Declared::new(&all_types, &mut report);
     let types = param::freeze_types(&all_types, &declared, &mut report);
 
+    let added = Added::default();
     let mut operations = Vec::new();
     let mut by_name = HashMap::default();
     let given = std::iter::once(introspect::definition()).chain(builder.operations.iter().cloned());
@@ -105,6 +106,7 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
             policy: &builder.policy,
             declared: &declared,
             types: &types,
+            added: &added,
             subject,
         };
         let Some(operation) = context.operation(definition, &mut report) else { continue };
@@ -134,6 +136,7 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
     if builder.policy.tokens {
         let token =
             param::freeze(&shared::confirmation_token(), &declared, "confirmation", true, &mut report);
+        let token = token.map(Arc::new);
         for (place, operation) in operations.iter_mut().enumerate() {
             let asks = matches!(table.standing(OperationId(place)), Standing::Confirm | Standing::Depends);
             if asks && !operation.params.iter().any(|param| param.name == shared::CONFIRMATION_TOKEN) {
@@ -144,6 +147,7 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
     }
     if !builder.quotas.is_empty() {
         let token = param::freeze(&shared::quota_continue(), &declared, "quotas", true, &mut report);
+        let token = token.map(Arc::new);
         for operation in operations.iter_mut().filter(|operation| operation.name.as_str() != INTROSPECT) {
             let (name, server) = (operation.name.as_str(), operation.server.as_deref());
             let pauses = builder.quotas.iter().any(|quota| quota.concerns(name, operation.category, server));
@@ -184,11 +188,29 @@ pub(super) fn freeze(builder: Builder) -> Result<Registry, Problems> {
     Ok(registry)
 }
 
+/// Parameters that are added to operations. Hundreds of operations of other servers take the same ones, which are there once.
+#[derive(Default)]
+struct Added(RefCell<Vec<(define::Param, Arc<Param>)>>);
+
+impl Added {
+    fn frozen(&self, param: define::Param, context: &Context<'_>, report: &mut Report) -> Option<Arc<Param>> {
+        let mut known = self.0.borrow_mut();
+        if let Some((_, frozen)) = known.iter().find(|(added, _)| *added == param) {
+            return Some(Arc::clone(frozen));
+        }
+        let frozen = param::freeze(&param, context.declared, &context.subject, true, report)?;
+        let frozen = Arc::new(frozen);
+        known.push((param, Arc::clone(&frozen)));
+        Some(frozen)
+    }
+}
+
 struct Context<'a> {
     profile: &'a Profile,
     policy: &'a Policy,
     declared: &'a Declared<'a>,
     types: &'a Types,
+    added: &'a Added,
     subject: String,
 }
 
@@ -288,33 +310,34 @@ impl Context<'_> {
         queried: Option<&Queried>,
         category: Category,
         report: &mut Report,
-    ) -> Vec<Param> {
-        let mut all = given.params.clone();
-        let has = |all: &[define::Param], name: &str| all.iter().any(|param| param.name == name);
-        all.extend(queried.map(controls).unwrap_or_default());
-        if (given.selection.is_some() || queried.is_some()) && !has(&all, shared::FIELDS) {
-            all.push(shared::fields());
+    ) -> Vec<Arc<Param>> {
+        let mut added = queried.map(controls).unwrap_or_default();
+        let has = |params: &[define::Param], name: &str| params.iter().any(|param| param.name == name);
+        let selects = given.selection.is_some() || queried.is_some();
+        if selects && !has(&given.params, shared::FIELDS) && !has(&added, shared::FIELDS) {
+            added.push(shared::fields());
         }
-        if category == Category::Update && !has(&all, shared::INPUT) {
+        if category == Category::Update && !has(&given.params, shared::INPUT) {
             report.add(&self.subject, "params.input", "is missing: an UPDATE takes its changes in 'input'");
         }
-        let mut frozen: Vec<Param> = Vec::new();
-        for param in &all {
+        let mut frozen: Vec<Arc<Param>> = Vec::new();
+        for param in &given.params {
             let mut param = param.clone();
             if category == Category::Update && param.name == shared::INPUT {
                 self.complete_input(given, &mut param, report);
             }
-            let Some(param) = param::freeze(&param, self.declared, &self.subject, true, report) else {
-                continue;
-            };
-            if frozen.iter().any(|known| known.name == param.name) {
+            let param = param::freeze(&param, self.declared, &self.subject, true, report);
+            frozen.extend(param.map(Arc::new));
+        }
+        frozen.extend(added.into_iter().filter_map(|param| self.added.frozen(param, self, report)));
+        for (place, param) in frozen.iter().enumerate() {
+            if frozen.iter().take(place).any(|known| known.name == param.name) {
                 report.add(&self.subject, &format!("params.{}", param.name), "is defined twice");
             }
-            frozen.push(param);
         }
         for param in &frozen {
             let clash = |alias: &&String| {
-                let meant = |p: &&Param| p.name == **alias || p.aliases.contains(alias);
+                let meant = |p: &&Arc<Param>| p.name == **alias || p.aliases.contains(alias);
                 frozen.iter().filter(meant).count() > 1 || param.name == **alias
             };
             if let Some(alias) = param.aliases.iter().find(clash) {
@@ -455,7 +478,7 @@ impl Context<'_> {
 /// Enough to write a call again correctly. What is the same for hundreds of operations is left to introspection.
 fn signature(operation: &Operation) -> String {
     let shown = if operation.is_foreign() { operation.own_params() } else { operation.params() };
-    let mut params: Vec<String> = shown.iter().map(Param::signature).collect();
+    let mut params: Vec<String> = shown.iter().map(|param| param.signature()).collect();
     if shown.len() < operation.params().len() {
         params.push("…".to_owned());
     }

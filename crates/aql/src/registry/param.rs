@@ -1,6 +1,6 @@
 //! Checking and freezing parameters and types.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use serde_json::Value;
 
@@ -50,7 +50,7 @@ pub(super) fn freeze_types(all: &[define::Type], declared: &Declared<'_>, report
             define::Shape::Object { fields } => {
                 let fields =
                     fields.iter().filter_map(|field| freeze(field, declared, &subject, false, report));
-                types::Shape::Object(fields.collect())
+                types::Shape::Object(fields.map(Arc::new).collect())
             }
         };
         Type { name: declared_type.name.clone(), description: declared_type.description.clone(), shape }

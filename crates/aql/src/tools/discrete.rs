@@ -34,12 +34,12 @@ fn tool(registry: &Registry, operation: &Operation) -> Tool {
 
 /// What a call may hold, with the types that it needs and no others.
 fn input_schema(registry: &Registry, operation: &Operation) -> Value {
-    let own = operation.own_params().iter().map(|param| (param, own(registry, operation, param)));
+    let own = operation.own_params().iter().map(|param| (&**param, own(registry, operation, param)));
     let properties: Map<String, Value> =
         own.chain(added(operation)).map(|(param, schema)| (param.name().to_owned(), schema)).collect();
     let properties = Value::Object(properties);
     let needed = operation.params().iter().filter(|param| param.required && param.unless.is_none());
-    let required: Vec<&str> = needed.map(Param::name).collect();
+    let required: Vec<&str> = needed.map(|param| param.name()).collect();
     let definitions = answer_schema::definitions_used(registry, &properties);
     let mut schema = Map::new();
     schema.insert("type".to_owned(), "object".into());
@@ -69,7 +69,7 @@ fn own(registry: &Registry, operation: &Operation, param: &Param) -> Value {
 /// of them stands for all there, as it does in introspection.
 fn added(operation: &Operation) -> Vec<(&Param, Value)> {
     if operation.server().is_none() {
-        return operation.added_params().iter().map(|param| (param, with_default(param))).collect();
+        return operation.added_params().iter().map(|param| (&**param, with_default(param))).collect();
     }
     introspect::control_for_all(operation)
         .map(|(param, text)| {

@@ -10,6 +10,8 @@ mod kind;
 mod presence;
 mod unknown;
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 pub(crate) use self::constraint::is_same;
@@ -143,7 +145,7 @@ fn deprecations(operation: &Operation, params: &Map<String, Value>) -> Vec<Warni
 /// Runs `visit` on every value that has a description: the parameters given, then what their declared types hold.
 pub(crate) fn each_described<'a>(
     scope: Scope<'a>,
-    params: &'a [Param],
+    params: &'a [Arc<Param>],
     values: &'a Map<String, Value>,
     visit: &mut dyn FnMut(&str, &'a Param, &'a Value) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -152,7 +154,7 @@ pub(crate) fn each_described<'a>(
 
 fn walk_fields<'a>(
     scope: Scope<'a>,
-    params: &'a [Param],
+    params: &'a [Arc<Param>],
     values: &'a Map<String, Value>,
     prefix: &str,
     visit: &mut dyn FnMut(&str, &'a Param, &'a Value) -> Result<(), Error>,

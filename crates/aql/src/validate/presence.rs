@@ -1,5 +1,7 @@
 //! Every required parameter is there.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::{Scope, each_described};
@@ -24,7 +26,7 @@ pub(super) fn inside(scope: Scope<'_>, params: &Map<String, Value>) -> Result<()
 
 fn present(
     operation: &Operation,
-    declared: &[Param],
+    declared: &[Arc<Param>],
     given: &Map<String, Value>,
     prefix: &str,
 ) -> Result<(), Error> {

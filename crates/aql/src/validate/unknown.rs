@@ -1,5 +1,7 @@
 //! No parameter or field beyond the declared ones: a typing error must not pass for an omission.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::{Scope, each_described};
@@ -44,7 +46,7 @@ pub(super) fn drop_unknown(scope: Scope<'_>, params: &mut Map<String, Value>) ->
 fn fields_known(
     scope: Scope<'_>,
     path: &str,
-    fields: &[Param],
+    fields: &[Arc<Param>],
     inner: &Map<String, Value>,
 ) -> Result<(), Error> {
     let unknown = strays(fields, inner);
@@ -85,11 +87,11 @@ fn read_only(scope: Scope<'_>, path: &str, field: &str) -> Error {
 fn is_server_kept(scope: Scope<'_>, field: &str) -> bool {
     let ours = scope.operation.server.is_none();
     let returned = scope.types.named(&scope.operation.returns.name).filter(|_| ours).and_then(|t| t.fields());
-    let declared = |params: &[Param]| params.iter().any(|p| p.name == field);
+    let declared = |params: &[Arc<Param>]| params.iter().any(|p| p.name == field);
     returned.is_some_and(declared) || declared(&scope.operation.params)
 }
 
-fn strays<'a>(declared: &[Param], given: &'a Map<String, Value>) -> Vec<&'a str> {
+fn strays<'a>(declared: &[Arc<Param>], given: &'a Map<String, Value>) -> Vec<&'a str> {
     given.keys().map(String::as_str).filter(|key| !declared.iter().any(|p| p.name == *key)).collect()
 }
 

@@ -90,7 +90,7 @@ fn event(number: i64) -> Event {
         session: "r-1".to_owned(),
         trace: trace_id(1),
         span: SpanId([5; 8]),
-        data: json!({"method": "tools/call", "direction": "inbound", "number": number}),
+        data: json!({"method": "tools/call", "direction": "inbound", "number": number}).to_string(),
     }
 }
 
