@@ -47,12 +47,12 @@ pub(super) fn tables(connection: &Connection) -> Result<Vec<i64>, Error> {
     Ok(tables)
 }
 
-fn make(connection: &Connection, table: i64) -> Result<(), Error> {
+/// Makes a table. Which words a text has is decided by its settings, so there are no others.
+pub(super) fn make(connection: &Connection, name: &str) -> Result<(), Error> {
     connection.execute_batch(&format!(
-        "CREATE VIRTUAL TABLE IF NOT EXISTS {} USING fts5 (
+        "CREATE VIRTUAL TABLE IF NOT EXISTS {name} USING fts5 (
              text, content='', contentless_delete=1, detail=none, tokenize='unicode61 remove_diacritics 2'
          )",
-        name(table),
     ))?;
     Ok(())
 }
@@ -102,15 +102,15 @@ pub(super) fn advance(connection: &mut Connection, max_rows: u32) -> Result<u32,
             rows += add_one(&transaction, row)?;
         }
         let mut next = transaction.prepare_cached(
-            "SELECT s.id, s.name, s.error, d.attributes FROM spans s JOIN details d USING (id)
+            "SELECT s.name, s.error, d.attributes, s.id FROM spans s JOIN details d USING (id)
              WHERE s.id > ?1 ORDER BY s.id LIMIT ?2",
         )?;
         let mut last = None;
         let mut found = next.query((progress(&transaction)?, max_rows.saturating_sub(rows)))?;
         while let Some(row) = found.next()? {
-            let id = row.get(0)?;
+            let id = row.get(3)?;
             made(&transaction, id, &mut made_up_to)?;
-            add(&transaction, id, row)?;
+            add(&transaction, &name(table(id)), id, &text(row)?)?;
             last = Some(id);
             rows += 1;
         }
@@ -123,35 +123,42 @@ pub(super) fn advance(connection: &mut Connection, max_rows: u32) -> Result<u32,
     Ok(rows)
 }
 
+/// The columns of a row that [`text`] reads.
+pub(super) const TEXT_OF_ROW: &str =
+    "SELECT s.name, s.error, d.attributes FROM spans s JOIN details d USING (id) WHERE s.id = ?1";
+
 fn add_one(connection: &Connection, id: i64) -> Result<u32, Error> {
     let added = connection
-        .prepare_cached(
-            "SELECT s.id, s.name, s.error, d.attributes FROM spans s JOIN details d USING (id) WHERE s.id = ?1",
-        )?
-        .query_row([id], |row| add(connection, id, row))
+        .prepare_cached(TEXT_OF_ROW)?
+        .query_row([id], |row| add(connection, &name(table(id)), id, &text(row)?))
         .optional()?;
     Ok(added.map_or(0, |()| 1))
 }
 
-fn add(connection: &Connection, id: i64, row: &rusqlite::Row<'_>) -> rusqlite::Result<()> {
-    let mut text = row.get_ref(1)?.as_str()?.to_owned();
-    if let Some(error) = row.get_ref(2)?.as_str_or_null()? {
+pub(super) fn add(connection: &Connection, name: &str, id: i64, text: &str) -> rusqlite::Result<()> {
+    let insert = format!("INSERT INTO {name} (rowid, text) VALUES (?1, ?2)");
+    connection.prepare_cached(&insert)?.execute((id, text))?;
+    Ok(())
+}
+
+/// What a span is found by: its name, its error and the values of its attributes.
+pub(super) fn text(row: &rusqlite::Row<'_>) -> rusqlite::Result<String> {
+    let mut text = row.get_ref(0)?.as_str()?.to_owned();
+    if let Some(error) = row.get_ref(1)?.as_str_or_null()? {
         push(&mut text, error);
     }
     // What cannot be read is found by its name.
-    if let Ok(Value::Object(attributes)) = serde_json::from_str(row.get_ref(3)?.as_str()?) {
+    if let Ok(Value::Object(attributes)) = serde_json::from_str(row.get_ref(2)?.as_str()?) {
         attributes.values().for_each(|value| gather(value, &mut text));
     }
-    let insert = format!("INSERT INTO {} (rowid, text) VALUES (?1, ?2)", name(table(id)));
-    connection.prepare_cached(&insert)?.execute((id, text))?;
-    Ok(())
+    Ok(text)
 }
 
 /// Makes the table of a row if it is another one than the last.
 fn made(connection: &Connection, row: i64, last: &mut Option<i64>) -> Result<(), Error> {
     let table = table(row);
     if last.replace(table) != Some(table) {
-        make(connection, table)?;
+        make(connection, &name(table))?;
     }
     Ok(())
 }
@@ -179,7 +186,7 @@ fn push(text: &mut String, more: &str) {
 pub(super) struct Question {
     /// All of them, and those with `*` behind them as the beginning of a word.
     pub(super) all: String,
-    /// Whole words, where there are beginnings beside them: a table without these needs no further look.
+    /// Whole words, where there are beginnings beside them: only rows with these need a further look.
     pub(super) whole: Option<String>,
 }
 
@@ -198,9 +205,19 @@ pub(super) fn question(text: &str) -> Option<Question> {
     (!words.is_empty()).then(|| Question { all: words.join(" AND "), whole })
 }
 
-/// Whether a table has any row with these words.
-pub(super) fn has(connection: &Connection, table: i64, words: &str) -> Result<bool, Error> {
+/// So many rows of a table that have these words, the newest first.
+pub(super) fn having(
+    connection: &Connection,
+    table: i64,
+    words: &str,
+    before: i64,
+    rows_max: usize,
+) -> Result<Vec<i64>, Error> {
     let name = name(table);
-    let statement = format!("SELECT 1 FROM {name} WHERE {name} MATCH ?1 LIMIT 1");
-    Ok(connection.prepare_cached(&statement)?.exists([words])?)
+    let statement =
+        format!("SELECT rowid FROM {name} WHERE {name} MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT ?3");
+    let mut statement = connection.prepare_cached(&statement)?;
+    let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
+    let rows = statement.query_map((words, before, rows_max), |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }

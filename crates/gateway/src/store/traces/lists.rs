@@ -104,7 +104,7 @@ pub struct OperationFilter {
 }
 
 /// Conditions of a statement with their values.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Conditions {
     text: String,
     values: Vec<Value>,

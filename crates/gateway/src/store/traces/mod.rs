@@ -28,6 +28,7 @@ mod schema;
 mod search;
 mod servers;
 mod sessions;
+mod sift;
 #[cfg(test)]
 mod tests;
 mod trees;

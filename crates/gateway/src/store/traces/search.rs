@@ -5,12 +5,14 @@ use rusqlite::Connection;
 use super::{
     super::Error,
     TraceStore,
+    appender::number,
     day::Part,
-    index::{self, question},
+    index::{self, Question, question},
     lists::{Conditions, Cursor, Page},
     members,
     readers::Days,
     rows::{SPAN_COLUMNS, SPAN_COLUMNS_COUNT, SpanRow, span_row},
+    sift::{self, Sieve},
 };
 use crate::trace::{Nanos, SpanId, TraceId};
 
@@ -24,7 +26,8 @@ impl TraceStore {
     /// Spans in which all words occur, a word with `*` behind it also as the beginning of one. Those that came last are
     /// first, and running ones are among them; of one day what we recorded stands before what was reported.
     ///
-    /// No more of the index is read than the page needs, a table of it after the other.
+    /// No more of the index is read than the page needs, a table of it after the other. Where few rows have the whole words,
+    /// the beginnings are looked for in those.
     ///
     /// A trace's or a span's id finds what has it. A text without any word in it finds nothing.
     pub async fn search(
@@ -33,74 +36,54 @@ impl TraceStore {
         filter: SearchFilter,
         page: Page,
     ) -> Result<(Vec<SpanRow>, Option<Cursor>), Error> {
-        let mut conditions = Conditions::default();
         let by = if let Ok(trace) = text.trim().parse::<TraceId>() {
-            conditions.add("r.trace = ?", Some(trace.0.to_vec()));
-            By::Trace
+            By::Trace(trace)
         } else if let Ok(span) = text.trim().parse::<SpanId>() {
-            conditions.add("s.span = ?", Some(super::appender::number(span)));
-            By::Span
+            By::Span(span)
         } else {
             let Some(question) = question(text) else { return Ok((Vec::new(), None)) };
-            conditions.add("w.words MATCH ?", Some(question.all));
-            By::Words { whole: question.whole }
+            By::Words(question, Sieve::default())
         };
-        conditions.add("s.started >= ?", filter.since);
-        conditions.add("s.started <= ?", filter.until);
-        self.shared.readers.run(move |days| search(days, &by, &conditions, page)).await
+        self.shared.readers.run(move |days| search(days, by, &filter, page)).await
     }
 }
 
 /// What is looked for.
 enum By {
-    Trace,
-    Span,
-    Words { whole: Option<String> },
+    Trace(TraceId),
+    Span(SpanId),
+    Words(Question, Sieve),
 }
 
 impl By {
     /// Asks a file for rows before one, the newest first.
     fn ask(
-        &self,
-        connection: &Connection,
-        part: Part,
-        conditions: &Conditions,
+        &mut self,
+        file: &File<'_>,
+        filter: &SearchFilter,
         before: i64,
         wanted: usize,
     ) -> Result<Vec<(Cursor, SpanRow)>, Error> {
-        let ask = |from: &str, order: &str, conditions_text: &str, wanted: usize| -> Result<Vec<_>, Error> {
-            let bound = conditions.count();
-            let statement = format!(
-                "SELECT {SPAN_COLUMNS}, s.id FROM {from} JOIN sessions t ON t.id = s.session
-                 WHERE {order} < ?{}{conditions_text} ORDER BY {order} DESC LIMIT ?{}",
-                bound + 1,
-                bound + 2,
-            );
-            let mut statement = connection.prepare_cached(&statement)?;
-            let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
-            let rows = statement.query_map(conditions.with(&[before, wanted]).as_slice(), |row| {
-                Ok((Cursor::new(0, part, row.get(SPAN_COLUMNS_COUNT)?), span_row(row, part)?))
-            })?;
-            Ok(rows.collect::<Result<Vec<_>, _>>()?)
-        };
+        let mut conditions = Conditions::default();
+        conditions.add("s.started >= ?", filter.since);
+        conditions.add("s.started <= ?", filter.until);
         match self {
-            Self::Trace => ask(members::OF_TRACE, "s.id", conditions.text(), wanted),
-            Self::Span => ask("spans s", "s.id", conditions.text(), wanted),
-            Self::Words { whole } => {
+            Self::Trace(trace) => {
+                conditions.add("r.trace = ?", Some(trace.0.to_vec()));
+                file.rows(members::OF_TRACE, "s.id", &conditions, before, wanted)
+            }
+            Self::Span(span) => {
+                conditions.add("s.span = ?", Some(number(*span)));
+                file.rows("spans s", "s.id", &conditions, before, wanted)
+            }
+            Self::Words(question, sieve) => {
                 let mut found = Vec::new();
-                for table in index::tables(connection)? {
+                for table in index::tables(file.connection)? {
                     if *index::rows(table).start() >= before {
                         continue;
                     }
-                    if let Some(whole) = whole
-                        && !index::has(connection, table, whole)?
-                    {
-                        continue;
-                    }
-                    let name = index::name(table);
-                    let from = format!("{name} CROSS JOIN spans s ON s.id = {name}.rowid");
-                    let text = conditions.text().replace("w.words", &name);
-                    found.extend(ask(&from, &format!("{name}.rowid"), &text, wanted - found.len())?);
+                    let more = wanted - found.len();
+                    found.extend(file.words(table, question, sieve, &conditions, before, more)?);
                     if found.len() >= wanted {
                         break;
                     }
@@ -111,10 +94,72 @@ impl By {
     }
 }
 
+/// A file that is asked.
+struct File<'a> {
+    connection: &'a Connection,
+    part: Part,
+}
+
+impl File<'_> {
+    /// Rows of one table of the index.
+    fn words(
+        &self,
+        table: i64,
+        question: &Question,
+        sieve: &mut Sieve,
+        conditions: &Conditions,
+        before: i64,
+        wanted: usize,
+    ) -> Result<Vec<(Cursor, SpanRow)>, Error> {
+        let mut conditions = conditions.clone();
+        if let Some(whole) = &question.whole {
+            let rows = index::having(self.connection, table, whole, before, sift::ROWS_MAX + 1)?;
+            if rows.is_empty() {
+                return Ok(Vec::new());
+            }
+            if rows.len() <= sift::ROWS_MAX
+                && let Some(fitting) = sieve.sift(self.connection, &question.all, &rows)?
+            {
+                let fitting = serde_json::json!(fitting).to_string();
+                conditions.add("s.id IN (SELECT value FROM json_each(?))", Some(fitting));
+                return self.rows("spans s", "s.id", &conditions, before, wanted);
+            }
+        }
+        let name = index::name(table);
+        conditions.add(&format!("{name} MATCH ?"), Some(question.all.clone()));
+        let from = format!("{name} CROSS JOIN spans s ON s.id = {name}.rowid");
+        self.rows(&from, &format!("{name}.rowid"), &conditions, before, wanted)
+    }
+
+    fn rows(
+        &self,
+        from: &str,
+        order: &str,
+        conditions: &Conditions,
+        before: i64,
+        wanted: usize,
+    ) -> Result<Vec<(Cursor, SpanRow)>, Error> {
+        let bound = conditions.count();
+        let statement = format!(
+            "SELECT {SPAN_COLUMNS}, s.id FROM {from} JOIN sessions t ON t.id = s.session
+             WHERE {order} < ?{}{} ORDER BY {order} DESC LIMIT ?{}",
+            bound + 1,
+            conditions.text(),
+            bound + 2,
+        );
+        let mut statement = self.connection.prepare_cached(&statement)?;
+        let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
+        let rows = statement.query_map(conditions.with(&[before, wanted]).as_slice(), |row| {
+            Ok((Cursor::new(0, self.part, row.get(SPAN_COLUMNS_COUNT)?), span_row(row, self.part)?))
+        })?;
+        Ok(rows.collect::<Result<Vec<_>, _>>()?)
+    }
+}
+
 fn search(
     days: &Days<'_>,
-    by: &By,
-    conditions: &Conditions,
+    mut by: By,
+    filter: &SearchFilter,
     page: Page,
 ) -> Result<(Vec<SpanRow>, Option<Cursor>), Error> {
     let limit = page.limit as usize;
@@ -126,7 +171,7 @@ fn search(
             _ => i64::MAX,
         };
         let wanted = limit + 1 - found.len();
-        let rows = days.with(part, |connection| by.ask(connection, part, conditions, before, wanted));
+        let rows = days.with(part, |connection| by.ask(&File { connection, part }, filter, before, wanted));
         found.extend(words_or_none(rows, part)?.unwrap_or_default());
         if found.len() > limit {
             break;

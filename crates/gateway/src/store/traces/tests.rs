@@ -2,6 +2,7 @@ mod hostile;
 mod lost;
 mod reading;
 mod reporting;
+mod searching;
 mod writing;
 
 use std::path::Path;
