@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SpanRow } from "../src/api/types.ts";
+import type { SpanBlock, SpanRow } from "../src/api/types.ts";
 import { bar, density, pan, ticks, whole, zoom } from "../src/trace/layout.ts";
 import { build as treeOf, type Columns, matching, rowOf, spanId, visible, word } from "../src/trace/model.ts";
-import { SpanReader } from "../src/trace/stream.ts";
-import { ERROR } from "../src/trace/table.ts";
+import { addRows, TraceReader } from "../src/trace/read.ts";
+import { ERROR, Table } from "../src/trace/table.ts";
 
 function span(id: number, parent: number | null, started: number, more: Partial<SpanRow> = {}): SpanRow {
   const hex = (value: number): string => value.toString(16).padStart(16, "0");
@@ -34,11 +34,61 @@ function span(id: number, parent: number | null, started: number, more: Partial<
 
 const NOW = 1_000_000;
 
-function build(...spans: unknown[]): Columns {
-  const reader = new SpanReader();
-  reader.push(new TextEncoder().encode(JSON.stringify({ spans })));
-  assert.deepEqual(reader.end(), { spans: [] });
-  return treeOf(reader.table, NOW);
+function build(...spans: SpanRow[]): Columns {
+  const table = new Table();
+  addRows(table, spans);
+  return treeOf(table, NOW);
+}
+
+/** The same spans as the server tells them in columns, so many in a block. */
+function lines(spans: SpanRow[], blockSpans: number): Uint8Array<ArrayBuffer> {
+  const numbers = new Map<string, number>();
+  const told: string[] = [];
+  for (let from = 0; from < spans.length; from += blockSpans) {
+    const some = spans.slice(from, from + blockSpans);
+    const words: string[] = [];
+    const number = (word: string | null): number => {
+      if (!word) return 0;
+      if (!numbers.has(word)) numbers.set(word, words.push(word) && numbers.size + 1);
+      return numbers.get(word) as number;
+    };
+    const numbersOf = (name: "status" | "kind" | "name" | "operation" | "tool" | "peer" | "agent" | "error"): number[] => some.map((one) => number(one[name]));
+    const block: SpanBlock = {
+      trace_id: some[0]?.trace_id ?? "",
+      words,
+      span_ids: some.map((one) => one.span_id).join(""),
+      parent_ids: some.map((one) => one.parent_id ?? "0".repeat(16)).join(""),
+      started_us: some.map((one, i) => one.started_us - (some[i - 1]?.started_us ?? 0)),
+      duration_us: some.map((one) => one.duration_us ?? -1),
+      waited_us: some.map((one) => one.waited_us),
+      status: numbersOf("status"),
+      kind: numbersOf("kind"),
+      name: numbersOf("name"),
+      operation: numbersOf("operation"),
+      tool: numbersOf("tool"),
+      peer: numbersOf("peer"),
+      agent: numbersOf("agent"),
+      error: numbersOf("error"),
+    };
+    told.push(JSON.stringify(block));
+  }
+  const end = { trace_id: spans[0]?.trace_id, truncated: true };
+  return new TextEncoder().encode([...told, JSON.stringify(end), ""].join("\n"));
+}
+
+function reading(bytes: Uint8Array, pieceBytes: number): TraceReader {
+  const reader = new TraceReader();
+  for (let i = 0; i < bytes.length; i += pieceBytes) reader.push(bytes.slice(i, i + pieceBytes));
+  return reader;
+}
+
+/** What a person sees of a row, whatever numbers its words have. */
+function seen(columns: Columns): unknown[] {
+  const texts = [columns.name, columns.operation, columns.peer, columns.agent, columns.kind, columns.trace, columns.error];
+  const numbers = [columns.start, columns.duration, columns.waited, columns.status, columns.depth, columns.parent, columns.failed];
+  return Array.from({ length: columns.length }, (_, i) => [
+    spanId(columns, i), ...texts.map((column) => word(columns, column[i])), ...numbers.map((column) => column[i]),
+  ]);
 }
 
 test("rows stand in the order of the tree, children by their start", () => {
@@ -99,53 +149,51 @@ test("the deepest tree needs no stack", () => {
   assert.equal(columns.depth[99_999], 65_535);
 });
 
-test("an answer is read in pieces of any size", () => {
+test("a trace is read in pieces of any size, and is what its rows are", () => {
   const tricky = [
-    span(1, null, 1, { name: 'quote " and \\ and ]} [{ end' }),
-    span(2, 1, 2, { name: "ends with a backslash \\", status: "cancelled", error: "漢字 😀 \u0007" }),
-    { attributes: { "a]": ["}", { b: '"' }] }, events: [], ...span(3, 1, 3, { name: '"spans":[', duration_us: null }) },
-    { ...span(0xfedc_ba98_7654, 2, 1_763_286_000_123_456, { operation: null, tool: "t" }), waited_us: 1.5 },
+    span(1, null, 1_763_286_000_123_456, { name: 'quote " and \\ and ]} [{ end', agent: "a" }),
+    span(2, 1, 1_763_286_000_123_400, { name: "ends with a backslash \\", status: "cancelled", error: "漢字 😀 \u0007\n" }),
+    span(3, 1, 1_763_286_000_123_999, { name: '"truncated":', duration_us: null, status: "running", waited_us: 7 }),
+    span(0xfedc_ba98_7654, 2, 1_763_286_000_123_457, { operation: null, tool: "t", peer: "p", kind: "client" }),
+    span(5, 0xfedc_ba98_7654, 1_763_286_000_123_457, { operation: "o", tool: "t", status: "error", error: "a" }),
+    span(6, 77, 1_763_286_000_123_456, { status: "waiting", name: "", duration_us: null }),
   ];
-  const session = { tags: ["a", "]"], title: 'ä漢 "spans": [', more: [[1], { spans: [5] }] };
-  const answer = { session, spans: tricky, truncated: false };
-  const texts = [JSON.stringify(answer), JSON.stringify(answer, null, 2)];
   const expected = build(...tricky);
-  assert.deepEqual([...expected.name].map((name) => word(expected, name)), tricky.map((one) => one.name).toSpliced(1, 3, "ends with a backslash \\", "span 280223976814164", '"spans":['));
-  assert.equal(word(expected, expected.error[1]), "漢字 😀 \u0007");
+  assert.deepEqual(seen(expected).map((row) => parseInt((row as string[])[0] ?? "", 16)), [1, 2, 0xfedc_ba98_7654, 5, 3, 6]);
   assert.equal(word(expected, expected.operation[2]), "t");
-  assert.equal(expected.start[2], 1_763_286_000_123_455);
-  assert.equal(expected.waited[2], 1.5);
-  assert.equal(expected.duration[3], -1);
-  assert.equal(spanId(expected, 2), "0000fedcba987654");
-  for (const text of texts) {
-    const bytes = new TextEncoder().encode(text);
-    for (const size of [1, 2, 3, 5, 7, 16, 64, 1000, bytes.length]) {
-      const reader = new SpanReader();
-      for (let i = 0; i < bytes.length; i += size) reader.push(bytes.slice(i, i + size));
-      assert.deepEqual(treeOf(reader.table, NOW), expected, `pieces of ${size}`);
-      assert.deepEqual(reader.end(), { ...answer, spans: [] }, `pieces of ${size}`);
+  assert.equal(expected.origin, 1_763_286_000_123_400);
+  for (const blockSpans of [1, 2, 5, 6, 100]) {
+    const bytes = lines(tricky, blockSpans);
+    for (const size of [1, 2, 3, 7, 64, 1000, bytes.length]) {
+      const reader = reading(bytes, size);
+      const columns = treeOf(reader.table, NOW);
+      assert.deepEqual(seen(columns), seen(expected), `blocks of ${blockSpans}, pieces of ${size}`);
+      assert.deepEqual([columns.origin, columns.end, columns.errors, columns.open, columns.orphans], [expected.origin, expected.end, 1, 2, 1]);
+      assert.deepEqual(reader.end(), { trace_id: tricky[0]?.trace_id, truncated: true });
     }
   }
 });
 
 test("thousands of different words and spans are all kept", () => {
   const many = Array.from({ length: 5000 }, (_, i) => span(i + 1, null, i));
-  const columns = build(...many);
-  assert.equal(columns.length, 5000);
-  for (const i of [0, 1, 999, 1024, 4999]) {
-    assert.equal(word(columns, columns.name[i]), `span ${i + 1}`);
-    assert.equal(rowOf(columns, (i + 1).toString(16).padStart(16, "0")), i);
+  const read = treeOf(reading(lines(many, 700), 65_536).table, NOW);
+  for (const columns of [build(...many), read]) {
+    assert.equal(columns.length, 5000);
+    for (const i of [0, 1, 999, 1024, 4999]) {
+      assert.equal(word(columns, columns.name[i]), `span ${i + 1}`);
+      assert.equal(rowOf(columns, (i + 1).toString(16).padStart(16, "0")), i);
+    }
   }
 });
 
-test("an answer that was cut off is an error, and one without spans is none", () => {
-  const cut = new SpanReader();
-  cut.push(new TextEncoder().encode('{"spans": [{"a": 1}, {"b'));
-  assert.throws(() => cut.end());
-  const none = new SpanReader();
-  none.push(new TextEncoder().encode('{"spans" : [ ] , "truncated": true}'));
-  assert.equal(none.table.length, 0);
-  assert.deepEqual(none.end(), { spans: [], truncated: true });
+test("a trace that was cut off is an error", () => {
+  const bytes = lines([span(1, null, 1), span(2, 1, 2)], 1);
+  const ends = [...bytes.keys()].filter((i) => bytes[i] === 0x0a);
+  for (const length of [0, 5, (ends[0] ?? 0) + 1, (ends[1] ?? 0) + 1, bytes.length - 1]) {
+    const cut = reading(bytes.slice(0, length), 64);
+    assert.throws(() => cut.end(), /broke off/, `${length} bytes`);
+  }
+  assert.equal(reading(bytes, 64).end().truncated, true);
 });
 
 test("bars are in the window, at least two pixels wide, with their waiting part", () => {

@@ -28,6 +28,31 @@ export interface SpanRow {
   reported: boolean;
 }
 
+/** Spans of a trace in columns. Numbers of words count those of all blocks so far from 1; 0 is no text. */
+export interface SpanBlock {
+  trace_id: string;
+  words: string[];
+  span_ids: string;
+  parent_ids: string;
+  started_us: number[];
+  duration_us: number[];
+  waited_us: number[];
+  status: number[];
+  kind: number[];
+  name: number[];
+  operation: number[];
+  tool: number[];
+  peer: number[];
+  agent: number[];
+  error: number[];
+}
+
+/** The last line of a trace in columns. */
+export interface TraceEnd {
+  trace_id: string;
+  truncated: boolean;
+}
+
 export type Attributes = Record<string, unknown>;
 
 export interface SpanFull extends SpanRow {

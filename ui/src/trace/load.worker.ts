@@ -1,7 +1,9 @@
 /** Fetches a trace and makes columns of it, away from the page's own thread. */
 
+import type { SpanRow } from "../api/types.ts";
 import { buffers, build, type Columns } from "./model.ts";
-import { SpanReader } from "./stream.ts";
+import { addRows, TraceReader } from "./read.ts";
+import { Table } from "./table.ts";
 
 export interface Asked {
   url: string;
@@ -12,6 +14,9 @@ export type Told =
   | { kind: "part"; columns: Columns }
   | { kind: "whole"; columns: Columns; envelope: Record<string, unknown> }
   | { kind: "refused"; status: number; code: string; message: string };
+
+/** How an answer in columns is called. */
+const LINES = "application/jsonl";
 
 /** The first picture comes with so many spans, each further one with four times as many. */
 const FIRST_SPANS = 2000;
@@ -30,10 +35,16 @@ async function load({ url, headers }: Asked): Promise<void> {
     tell({ kind: "refused", status: response.status, code, message });
     return;
   }
-  const reader = new SpanReader();
+  if (response.headers.get("content-type") === LINES) await lines(response.body);
+  else rows((await response.json()) as { spans: SpanRow[] });
+}
+
+/** A trace, of which the beginning is shown while the rest comes in. */
+async function lines(body: ReadableStream<Uint8Array>): Promise<void> {
+  const reader = new TraceReader();
   const { table } = reader;
   let next = FIRST_SPANS;
-  const stream = response.body.getReader();
+  const stream = body.getReader();
   for (;;) {
     const { done, value } = await stream.read();
     if (done) break;
@@ -43,7 +54,12 @@ async function load({ url, headers }: Asked): Promise<void> {
       tell({ kind: "part", columns: build(table, Date.now() * 1000) });
     }
   }
-  const envelope = reader.end<Record<string, unknown>>();
+  tell({ kind: "whole", columns: build(table, Date.now() * 1000), envelope: { ...reader.end() } });
+}
+
+function rows({ spans, ...envelope }: { spans: SpanRow[] }): void {
+  const table = new Table();
+  addRows(table, spans);
   tell({ kind: "whole", columns: build(table, Date.now() * 1000), envelope });
 }
 

@@ -149,7 +149,7 @@ function fill(table: Table, parents: Int32Array, order: Uint32Array, orphans: nu
     trace: numbers(Of.Trace),
     error: numbers(Of.Error),
     orphans,
-    words: table.words.list.slice(),
+    words: table.words.slice(),
     origin,
     end: 0,
     errors: 0,

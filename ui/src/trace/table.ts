@@ -10,64 +10,6 @@ export const RUNNING = 0;
 export const WAITING = 1;
 export const ERROR = 3;
 
-const PRIME = 0x0100_0193;
-export const HASH_START = 0x811c_9dc5;
-
-/** One step of the FNV-1a hash. */
-export function hashed(hash: number, byte: number): number {
-  return Math.imul(hash ^ byte, PRIME);
-}
-
-/** Texts by numbers. They are found by their bytes, so that a text is made once and not once for every span. */
-export class Words {
-  /** The empty text is number 0. */
-  readonly list: string[] = [""];
-  private readonly hashes: number[] = [0];
-  private readonly bytes: Uint8Array[] = [new Uint8Array(0)];
-  private slots = new Uint32Array(1024);
-  private readonly decoder = new TextDecoder();
-
-  /** The number of a text that stands in JSON, without its quotes. */
-  numberOf(json: Uint8Array, from: number, to: number, hash: number, isEscaped: boolean): number {
-    if (from === to) return 0;
-    let mask = this.slots.length - 1;
-    let slot = hash & mask;
-    for (let known = this.slots[slot] as number; known !== 0; known = this.slots[slot] as number) {
-      if (this.hashes[known] === hash && isSame(this.bytes[known] as Uint8Array, json, from, to)) return known;
-      slot = (slot + 1) & mask;
-    }
-    if (this.list.length * 2 > this.slots.length) {
-      this.grow();
-      mask = this.slots.length - 1;
-      slot = hash & mask;
-      while (this.slots[slot] !== 0) slot = (slot + 1) & mask;
-    }
-    const number = this.list.length;
-    const text = this.decoder.decode(json.subarray(from, to));
-    this.list.push(isEscaped ? (JSON.parse(`"${text}"`) as string) : text);
-    this.hashes.push(hash);
-    this.bytes.push(json.slice(from, to));
-    this.slots[slot] = number;
-    return number;
-  }
-
-  private grow(): void {
-    const slots = new Uint32Array(this.slots.length * 2);
-    for (let number = 1; number < this.list.length; number++) {
-      let slot = (this.hashes[number] as number) & (slots.length - 1);
-      while (slots[slot] !== 0) slot = (slot + 1) & (slots.length - 1);
-      slots[slot] = number;
-    }
-    this.slots = slots;
-  }
-}
-
-function isSame(known: Uint8Array, bytes: Uint8Array, from: number, to: number): boolean {
-  if (known.length !== to - from) return false;
-  for (let i = 0; i < known.length; i++) if (known[i] !== bytes[from + i]) return false;
-  return true;
-}
-
 /** The columns of one span that are numbers, in the order in which they are kept. */
 export const enum Of {
   Started,
@@ -93,23 +35,21 @@ const FIRST_ROWS = 1024;
 
 export class Table {
   length = 0;
-  readonly words = new Words();
+  /** The empty text is number 0. */
+  readonly words: string[] = [""];
   readonly columns: Float64Array[] = Array.from({ length: Of.Amount }, () => new Float64Array(FIRST_ROWS));
   /** Rows by their ids: the number of a row, and one more. */
   private index = new Uint32Array(FIRST_ROWS * 4);
 
-  /** Makes room for one more row, which is written at `length` and counts once it is added. */
-  begin(): void {
+  /** Makes room for more rows. The next one is written at `length` and counts once it is added. */
+  reserve(rows: number): void {
     const capacity = (this.columns[0] as Float64Array).length;
-    if (this.length === capacity) {
-      this.columns.forEach((column, number) => {
-        const larger = new Float64Array(capacity * 2);
-        larger.set(column);
-        this.columns[number] = larger;
-      });
-    }
-    for (const column of this.columns) column[this.length] = 0;
-    (this.columns[Of.Duration] as Float64Array)[this.length] = -1;
+    if (this.length + rows <= capacity) return;
+    this.columns.forEach((column, number) => {
+      const larger = new Float64Array(Math.max(capacity * 2, this.length + rows));
+      larger.set(column);
+      this.columns[number] = larger;
+    });
   }
 
   /** Adds the row. One whose id is known takes the place of what was known of it. */

@@ -12,10 +12,14 @@ use crate::{
     store::traces::Graph,
 };
 
+const JSON: &str = "application/json";
+
 /// How an answer looks.
 #[derive(Clone, Copy)]
 enum Answer {
     Json(fn(&mut SchemaGenerator) -> Schema),
+    /// The first, or lines of the second with `as=columns`.
+    JsonOrLines(fn(&mut SchemaGenerator) -> Schema, fn(&mut SchemaGenerator) -> Schema),
     /// An object that is described in words.
     Object(&'static str),
     Events,
@@ -79,7 +83,12 @@ const ENDPOINTS: &[Endpoint] = &[
         "Cancel one operation",
         Answer::Json(of::<act::OperationCancelled>),
     ),
-    get("/api/v1/traces/{trace_id}", "All spans of a trace", trees::TRACE, Answer::Json(of::<trees::Trace>)),
+    get(
+        "/api/v1/traces/{trace_id}",
+        "All spans of a trace, as rows or as columns; columns are quicker where there are many",
+        trees::TRACE,
+        Answer::JsonOrLines(of::<trees::Trace>, of::<trees::Line>),
+    ),
     get(
         "/api/v1/traces/{trace_id}/spans/{span_id}",
         "One span with everything that is known of it",
@@ -241,29 +250,32 @@ fn describe(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Value {
         json!({"name": name, "in": "query", "required": false, "schema": {"type": kind}})
     });
     let parameters: Vec<Value> = in_path.chain(in_query).collect();
-    let (media, description, schema) = match endpoint.answer {
-        Answer::Json(schema) => ("application/json", "the answer", schema(generator).to_value()),
-        Answer::Object(words) => ("application/json", words, json!({"type": "object"})),
+    let (description, content) = match endpoint.answer {
+        Answer::Json(schema) => ("the answer", json!({JSON: {"schema": schema(generator)}})),
+        Answer::JsonOrLines(schema, line) => (
+            "the answer; with as=columns a line for every block of spans and one for the end",
+            json!({JSON: {"schema": schema(generator)}, trees::LINES: {"schema": line(generator)}}),
+        ),
+        Answer::Object(words) => (words, json!({JSON: {"schema": {"type": "object"}}})),
         Answer::Events => (
-            "text/event-stream",
             "events with 'id', 'event' and 'data', which is JSON with at_us, session_id, trace_id and span_id",
-            json!({"type": "string"}),
+            json!({"text/event-stream": {"schema": {"type": "string"}}}),
         ),
     };
     let refused = json!({
         "description": "why not, and what to do",
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+        "content": {JSON: {"schema": {"$ref": "#/components/schemas/Error"}}},
     });
     let mut described = json!({
         "summary": endpoint.summary,
         "parameters": parameters,
         "responses": {
-            "200": {"description": description, "content": {media: {"schema": schema}}},
+            "200": {"description": description, "content": content},
             "default": refused,
         },
     });
     if let (Some(body), Some(described)) = (endpoint.body, described.as_object_mut()) {
-        let content = json!({"application/json": {"schema": body(generator).to_value()}});
+        let content = json!({JSON: {"schema": body(generator)}});
         described.insert("requestBody".to_owned(), json!({"required": true, "content": content}));
     }
     described

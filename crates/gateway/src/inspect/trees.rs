@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use super::{Inspect, query::Query};
 use crate::{
     operator::listener::reply::{Problem, ok},
-    store::traces::{Piece, SessionRow, SpanFull, SpanRow},
+    store::traces::{Piece, SessionRow, SpanBlock, SpanFull, SpanRow},
     trace::{SpanId, TraceId},
 };
 
@@ -32,7 +32,10 @@ const CHUNK_BYTES: usize = 64 * 1024;
 /// Chunks that wait for a slow reader; then reading waits too.
 const CHUNKS_MAX: usize = 8;
 
-pub(super) const TRACE: &[&str] = &["full"];
+/// JSON, a line after the other.
+pub(super) const LINES: &str = "application/jsonl";
+
+pub(super) const TRACE: &[&str] = &["full", "as"];
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Session {
@@ -49,6 +52,18 @@ pub(super) struct Trace {
     /// With `full=1` each has its attributes, events and links too.
     spans: Vec<SpanRow>,
     truncated: bool,
+}
+
+/// A line of a trace in columns.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Line {
+    Spans(Box<SpanBlock>),
+    /// The last one. Without it the answer is not whole.
+    End {
+        trace_id: String,
+        truncated: bool,
+    },
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -94,13 +109,9 @@ pub(super) async fn trace(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let query = Query::read(query.as_deref(), TRACE)?;
-    let full = match query.text("full").as_deref() {
-        None | Some("0") => false,
-        Some("1") => true,
-        Some(_) => return Err(Problem::wrong("'full' must be 0 or 1")),
-    };
+    let form = form(&query)?;
     let id = trace_id(&id)?;
-    if inspect.store.trace(id, false, |_| false).await? == 0 {
+    if !inspect.store.has_trace(id).await? {
         return Err(Problem::missing("there is no such trace, or it was removed since"));
     }
     let zipped = headers.get_all(header::ACCEPT_ENCODING).iter().any(|value| {
@@ -108,11 +119,12 @@ pub(super) async fn trace(
     });
     let (sender, receiver) = mpsc::channel(CHUNKS_MAX);
     let sink = Arc::new(Mutex::new(Sink::new(zipped)));
-    tokio::spawn(write(Arc::clone(&inspect), id, full, sink, sender));
+    tokio::spawn(write(Arc::clone(&inspect), id, form, sink, sender));
     let chunks = stream::unfold(receiver, async |mut receiver: mpsc::Receiver<Chunk>| {
         Some((receiver.recv().await?, receiver))
     });
-    let content_type = (header::CONTENT_TYPE, "application/json");
+    let content_type = if matches!(form, Form::Columns) { LINES } else { "application/json" };
+    let content_type = (header::CONTENT_TYPE, content_type);
     let body = Body::from_stream(Box::pin(chunks));
     let vary = (header::VARY, "accept-encoding");
     Ok(if zipped {
@@ -122,35 +134,71 @@ pub(super) async fn trace(
     })
 }
 
+/// How a trace is told.
+#[derive(Clone, Copy)]
+enum Form {
+    Rows { full: bool },
+    Columns,
+}
+
+fn form(query: &Query) -> Result<Form, Problem> {
+    let full = match query.text("full").as_deref() {
+        None | Some("0") => false,
+        Some("1") => true,
+        Some(_) => return Err(Problem::wrong("'full' must be 0 or 1")),
+    };
+    match query.text("as").as_deref() {
+        None | Some("rows") => Ok(Form::Rows { full }),
+        Some("columns") if full => Err(Problem::wrong("columns have no details; leave out 'full' or 'as'")),
+        Some("columns") => Ok(Form::Columns),
+        Some(_) => Err(Problem::wrong("'as' must be rows or columns")),
+    }
+}
+
 type Chunk = Result<Bytes, std::io::Error>;
 
 async fn write(
     inspect: Arc<Inspect>,
     id: TraceId,
-    full: bool,
+    form: Form,
     sink: Arc<Mutex<Sink>>,
     sender: mpsc::Sender<Chunk>,
 ) {
-    lock(&sink).put(format!("{{\"trace_id\":\"{id}\",\"spans\":[").as_bytes());
     let (pieces, chunks) = (Arc::clone(&sink), sender.clone());
-    let read = inspect.store.trace(id, full, move |piece| {
-        let mut sink = lock(&pieces);
-        if sink.spans >= SPANS_MAX {
-            sink.truncated = true;
-            return false;
+    // Who went away needs no more.
+    let send =
+        move |sink: &mut Sink| sink.chunk().is_none_or(|chunk| chunks.blocking_send(Ok(chunk)).is_ok());
+    let read = match form {
+        Form::Rows { full } => {
+            lock(&sink).put(format!("{{\"trace_id\":\"{id}\",\"spans\":[").as_bytes());
+            let take = move |piece| {
+                let mut sink = lock(&pieces);
+                sink.has_room() && {
+                    sink.row(piece);
+                    send(&mut sink)
+                }
+            };
+            inspect.store.trace(id, full, take).await
         }
-        match piece {
-            Piece::Row(row) => sink.piece(&row),
-            Piece::Full(span) => sink.piece(&span),
+        Form::Columns => {
+            let take = move |block| {
+                let mut sink = lock(&pieces);
+                sink.has_room() && {
+                    sink.block(block);
+                    send(&mut sink)
+                }
+            };
+            inspect.store.trace_blocks(id, take).await
         }
-        // Who went away needs no more.
-        sink.chunk().is_none_or(|chunk| chunks.blocking_send(Ok(chunk)).is_ok())
-    });
-    let last = match read.await {
+    };
+    let last = match read {
         Ok(_) => {
             let mut sink = lock(&sink);
             let truncated = sink.truncated;
-            sink.put(format!("],\"truncated\":{truncated}}}").as_bytes());
+            match form {
+                Form::Rows { .. } => sink.put(format!("],\"truncated\":{truncated}}}").as_bytes()),
+                Form::Columns => sink.line(&Line::End { trace_id: id.to_string(), truncated }),
+            }
             Ok(sink.rest())
         }
         // An answer that breaks off is known not to be whole.
@@ -185,13 +233,35 @@ impl Sink {
         }
     }
 
-    fn piece(&mut self, value: &impl Serialize) {
-        if let Ok(bytes) = serde_json::to_vec(value) {
+    /// Whether one more may be written; otherwise the answer says that there were more.
+    fn has_room(&mut self) -> bool {
+        self.truncated |= self.spans >= SPANS_MAX;
+        !self.truncated
+    }
+
+    fn row(&mut self, piece: Piece) {
+        let json = match piece {
+            Piece::Row(row) => serde_json::to_vec(&row),
+            Piece::Full(span) => serde_json::to_vec(&span),
+        };
+        if let Ok(json) = json {
             if self.spans > 0 {
                 self.put(b",");
             }
-            self.put(&bytes);
+            self.put(&json);
             self.spans += 1;
+        }
+    }
+
+    fn block(&mut self, block: SpanBlock) {
+        self.spans += block.spans() as u64;
+        self.line(&Line::Spans(Box::new(block)));
+    }
+
+    fn line(&mut self, line: &Line) {
+        if let Ok(json) = serde_json::to_vec(line) {
+            self.put(&json);
+            self.put(b"\n");
         }
     }
 

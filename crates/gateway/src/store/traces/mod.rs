@@ -12,6 +12,7 @@
 
 mod appender;
 mod batch;
+mod blocks;
 mod day;
 mod events;
 mod files;
@@ -41,6 +42,7 @@ use std::{
 
 pub use self::{
     appender::Appender,
+    blocks::SpanBlock,
     graph::{Edge, Graph, Node, NodeKind},
     hot::TAGS,
     lists::{Cursor, OperationFilter, Page, SessionFilter},

@@ -133,19 +133,23 @@ pub(super) fn micros(time: Nanos) -> i64 {
 }
 
 /// The time between, never less than nothing: clocks go backwards too.
-fn between(started: Nanos, ended: Nanos) -> i64 {
+pub(super) fn between(started: Nanos, ended: Nanos) -> i64 {
     ended.saturating_sub(started).max(0) / 1000
 }
 
 pub(super) fn hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    push_hex(&mut text, bytes);
+    text
+}
+
+pub(super) fn push_hex(text: &mut String, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |nibble: u8| char::from(DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0'));
-    let mut text = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
         text.push(digit(byte >> 4));
         text.push(digit(byte & 15));
     }
-    text
 }
 
 fn span_hex(number: i64) -> String {

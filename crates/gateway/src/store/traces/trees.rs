@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::{
     super::Error,
@@ -74,45 +74,33 @@ impl TraceStore {
     ) -> Result<u64, Error> {
         let mut take = take;
         let read = move |days: &Days<'_>| {
-            let mut count = 0;
-            let mut seen: HashSet<i64> = HashSet::new();
-            let mut wanted = true;
-            for part in days.ours_first() {
-                if !wanted {
-                    break;
-                }
-                days.with(part, |connection| {
-                    let (more, join) = if full {
-                        (format!(", {DETAILS}"), "JOIN details d ON d.id = s.id")
-                    } else {
-                        (String::new(), "")
-                    };
-                    let statement = format!(
-                        "SELECT {SPAN_COLUMNS}{more} FROM {} JOIN sessions t ON t.id = s.session {join}
-                         WHERE r.trace = ?1 ORDER BY s.started, s.id",
-                        members::OF_TRACE,
-                    );
-                    let mut statement = connection.prepare_cached(&statement)?;
-                    let mut rows = statement.query([trace.0])?;
-                    while let Some(row) = rows.next()? {
-                        if !seen.insert(row.get(1)?) {
-                            continue;
-                        }
-                        count += 1;
-                        let piece = if full {
-                            Piece::Full(Box::new(full_span(row, part)?))
-                        } else {
-                            Piece::Row(Box::new(span_row(row, part)?))
-                        };
-                        wanted = take(piece);
-                        if !wanted {
-                            break;
-                        }
-                    }
-                    Ok(())
-                })?;
-            }
-            Ok(count)
+            let (more, join) = if full {
+                (format!(", {DETAILS}"), "JOIN details d ON d.id = s.id")
+            } else {
+                (String::new(), "")
+            };
+            let statement = format!(
+                "SELECT {SPAN_COLUMNS}{more} FROM {} JOIN sessions t ON t.id = s.session {join}
+                 WHERE r.trace = ?1 ORDER BY s.started, s.id",
+                members::OF_TRACE,
+            );
+            each_member(days, trace, &statement, |row, part| {
+                let piece = if full {
+                    Piece::Full(Box::new(full_span(row, part)?))
+                } else {
+                    Piece::Row(Box::new(span_row(row, part)?))
+                };
+                Ok(take(piece))
+            })
+        };
+        self.shared.readers.run(read).await
+    }
+
+    /// Whether there is any span of a trace.
+    pub async fn has_trace(&self, trace: TraceId) -> Result<bool, Error> {
+        let read = move |days: &Days<'_>| {
+            let statement = format!("SELECT 1, s.span FROM {} WHERE r.trace = ?1 LIMIT 1", members::OF_TRACE);
+            Ok(each_member(days, trace, &statement, |_, _| Ok(false))? > 0)
         };
         self.shared.readers.run(read).await
     }
@@ -174,6 +162,34 @@ impl TraceStore {
         };
         self.shared.readers.run(read).await
     }
+}
+
+/// Hands rows of a trace's spans to `take`, until that wants no more: what we recorded first, and each span once. How many there
+/// were. The second column of the statement is the span's id.
+pub(super) fn each_member(
+    days: &Days<'_>,
+    trace: TraceId,
+    statement: &str,
+    mut take: impl FnMut(&Row<'_>, Part) -> rusqlite::Result<bool>,
+) -> Result<u64, Error> {
+    let mut seen: HashSet<i64, foldhash::fast::RandomState> = HashSet::default();
+    let mut wanted = true;
+    for part in days.ours_first() {
+        if !wanted {
+            break;
+        }
+        days.with(part, |connection| {
+            let mut statement = connection.prepare_cached(statement)?;
+            let mut rows = statement.query([trace.0])?;
+            while let Some(row) = rows.next()?.filter(|_| wanted) {
+                if seen.insert(row.get(1)?) {
+                    wanted = take(row, part)?;
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(seen.len() as u64)
 }
 
 /// Where an export goes on.
