@@ -331,4 +331,17 @@ mod tests {
         let row = &document["components"]["schemas"]["SpanRow"]["properties"];
         assert!(row["started_us"].is_object() && row["duration_us"].is_object());
     }
+
+    /// A trace is told in two forms, and what stands in columns is explained there.
+    #[test]
+    fn both_forms_of_a_trace_are_described() {
+        let document = openapi();
+        let schemas = &document["components"]["schemas"];
+        insta::assert_json_snapshot!(json!({
+            "trace": document["paths"]["/api/v1/traces/{trace_id}"]["get"],
+            "Line": schemas["Line"],
+            "SpanBlock": schemas["SpanBlock"],
+            "Trace": schemas["Trace"],
+        }));
+    }
 }

@@ -116,6 +116,10 @@ fn traces_spans_operations_and_searches_are_answered() {
         ("/api/v1/traces/xyz", 400),
         ("/api/v1/traces/00000000000000000000000000000001", 404),
         (&format!("/api/v1/traces/{}?full=yes", root.trace) as &str, 400),
+        (&format!("/api/v1/traces/{}?as=rows", root.trace), 200),
+        (&format!("/api/v1/traces/{}?as=cells", root.trace), 400),
+        (&format!("/api/v1/traces/{}?as=columns&full=1", root.trace), 400),
+        ("/api/v1/traces/00000000000000000000000000000001?as=columns", 404),
         (&format!("/api/v1/traces/{}/spans/00", root.trace), 400),
         (&format!("/api/v1/traces/{}/spans/0000000000000001", root.trace), 404),
         ("/api/v1/search", 400),
@@ -146,6 +150,21 @@ fn a_long_trace_is_streamed_whole() {
     assert_eq!(packed.headers["content-encoding"], "gzip");
     assert!(packed.body.len() * 5 < plain.body.to_string().len(), "{}", packed.body.len());
     assert_eq!(packed.body[..2], [0x1f, 0x8b]);
+
+    let columns =
+        crate::operator::bytes(&desk.address, &format!("{path}?as=columns"), &[("authorization", &bearer)]);
+    assert_eq!(columns.headers["content-type"], "application/jsonl");
+    assert!(columns.body.len() * 5 < plain.body.to_string().len(), "{}", columns.body.len());
+    let lines: Vec<Value> = std::str::from_utf8(&columns.body)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let (end, blocks) = lines.split_last().unwrap();
+    assert_eq!(*end, json!({"trace_id": root.trace, "truncated": false}));
+    let starts = |block: &Value| block["started_us"].as_array().unwrap().len() as u64;
+    assert_eq!(blocks.iter().map(starts).sum::<u64>(), SPANS);
+    assert_eq!(blocks[0]["trace_id"], json!(root.trace));
 }
 
 /// REQ-IUI-02

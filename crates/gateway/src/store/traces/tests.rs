@@ -1,3 +1,4 @@
+mod blocks;
 mod hostile;
 mod lost;
 mod reading;
