@@ -41,10 +41,6 @@ export interface Columns {
   open: number;
 }
 
-function at<T>(list: ArrayLike<T>, index: number): T {
-  return list[index] as T;
-}
-
 /** The tree of what is known so far. Circles and parents that are missing make roots. */
 export function build(table: Table, now: number): Columns {
   const n = table.length;
@@ -69,19 +65,19 @@ function ordered(table: Table, parents: Int32Array): Uint32Array {
   let isSorted = true;
   for (let i = 0; i < n; i++) {
     byStart[i] = i;
-    if (i > 0 && at(started, i) < at(started, i - 1)) isSorted = false;
+    if (i > 0 && (started[i] as number) < (started[i - 1] as number)) isSorted = false;
   }
-  if (!isSorted) byStart.sort((a, b) => at(started, a) - at(started, b) || a - b);
+  if (!isSorted) byStart.sort((a, b) => (started[a] as number) - (started[b] as number) || a - b);
   // Children as linked lists in the order of their start.
   const firstChild = new Int32Array(n + 1).fill(-1);
   const lastChild = new Int32Array(n + 1).fill(-1);
   const next = new Int32Array(n).fill(-1);
   const append = (parent: number, child: number): void => {
-    if (at(firstChild, parent) === -1) firstChild[parent] = child;
-    else next[at(lastChild, parent)] = child;
+    if (firstChild[parent] === -1) firstChild[parent] = child;
+    else next[lastChild[parent] as number] = child;
     lastChild[parent] = child;
   };
-  for (const i of byStart) append(at(parents, i) === -1 ? n : at(parents, i), i);
+  for (const i of byStart) append(parents[i] === -1 ? n : (parents[i] as number), i);
   const order = new Uint32Array(n);
   const seen = new Uint8Array(n);
   let count = 0;
@@ -89,19 +85,19 @@ function ordered(table: Table, parents: Int32Array): Uint32Array {
     const stack = [root];
     while (stack.length > 0) {
       const row = stack.pop() as number;
-      if (at(seen, row) === 1) continue;
+      if (seen[row] === 1) continue;
       seen[row] = 1;
       order[count++] = row;
       const from = stack.length;
-      for (let child = at(firstChild, row); child !== -1; child = at(next, child)) stack.push(child);
+      for (let child = firstChild[row] as number; child !== -1; child = next[child] as number) stack.push(child);
       reverse(stack, from);
     }
   };
-  for (let root = at(firstChild, n); root !== -1; root = at(next, root)) walk(root);
+  for (let root = firstChild[n] as number; root !== -1; root = next[root] as number) walk(root);
   // What is left goes round in a circle. It begins with what began first.
   if (count < n) {
     for (const row of byStart) {
-      if (at(seen, row) === 0) {
+      if (seen[row] === 0) {
         parents[row] = -1;
         walk(row);
       }
@@ -112,8 +108,8 @@ function ordered(table: Table, parents: Int32Array): Uint32Array {
 
 function reverse(list: number[], from: number): void {
   for (let i = from, j = list.length - 1; i < j; i++, j--) {
-    const swapped = at(list, i);
-    list[i] = at(list, j);
+    const swapped = list[i] as number;
+    list[i] = list[j] as number;
     list[j] = swapped;
   }
 }
@@ -122,7 +118,7 @@ function fill(table: Table, parents: Int32Array, order: Uint32Array, orphans: nu
   const n = table.length;
   const started = table.columns[Of.Started] as Float64Array;
   let origin = n === 0 ? 0 : Infinity;
-  for (let i = 0; i < n; i++) origin = Math.min(origin, at(started, i));
+  for (let i = 0; i < n; i++) origin = Math.min(origin, started[i] as number);
   const put = <To extends Float64Array | Uint32Array | Uint8Array>(to: To, of: Of): To => {
     const from = table.columns[of] as Float64Array;
     for (let i = 0; i < n; i++) to[i] = from[order[i] as number] as number;
@@ -156,17 +152,17 @@ function fill(table: Table, parents: Int32Array, order: Uint32Array, orphans: nu
     open: 0,
   };
   const place = new Uint32Array(n);
-  for (let i = 0; i < n; i++) place[at(order, i)] = i;
+  for (let i = 0; i < n; i++) place[order[i] as number] = i;
   for (let i = 0; i < n; i++) {
-    const parent = at(parents, at(order, i));
-    const above = parent === -1 ? -1 : at(place, parent);
+    const parent = parents[order[i] as number] as number;
+    const above = parent === -1 ? -1 : (place[parent] as number);
     columns.parent[i] = above;
-    columns.depth[i] = above === -1 ? 0 : Math.min(at(columns.depth, above) + 1, 65_535);
-    const status = at(columns.status, i);
-    const start = at(columns.start, i) - origin;
+    columns.depth[i] = above === -1 ? 0 : Math.min((columns.depth[above] as number) + 1, 65_535);
+    const status = columns.status[i] as number;
+    const start = (columns.start[i] as number) - origin;
     columns.start[i] = start;
     const isOpen = status === RUNNING || status === WAITING;
-    const known = at(columns.duration, i);
+    const known = columns.duration[i] as number;
     const lasts = known >= 0 ? known : isOpen ? Math.max(0, now - origin - start) : 0;
     columns.end = Math.max(columns.end, start + lasts);
     if (isOpen) columns.open += 1;
@@ -176,10 +172,10 @@ function fill(table: Table, parents: Int32Array, order: Uint32Array, orphans: nu
     }
   }
   for (let i = n - 1; i >= 0; i--) {
-    const above = at(columns.parent, i);
+    const above = columns.parent[i] as number;
     if (above === -1) continue;
-    columns.below[above] = at(columns.below, above) + at(columns.below, i) + 1;
-    if (at(columns.failed, i) === 1) columns.failed[above] = 1;
+    columns.below[above] = (columns.below[above] as number) + (columns.below[i] as number) + 1;
+    if (columns.failed[i] === 1) columns.failed[above] = 1;
   }
   return columns;
 }
@@ -196,14 +192,14 @@ export function visible(columns: Columns, collapsed: ReadonlySet<number>): Uint3
   let count = 0;
   for (let i = 0; i < length; i++) {
     rows[count++] = i;
-    if (collapsed.size > 0 && collapsed.has(i)) i += at(below, i);
+    if (collapsed.size > 0 && collapsed.has(i)) i += below[i] as number;
   }
   return rows.subarray(0, count);
 }
 
 export function spanId(columns: Columns, row: number): string {
   const half = (value: number): string => value.toString(16).padStart(8, "0");
-  return half(at(columns.idHigh, row)) + half(at(columns.idLow, row));
+  return half(columns.idHigh[row] as number) + half(columns.idLow[row] as number);
 }
 
 export function rowOf(columns: Columns, id: string): number {

@@ -8,6 +8,7 @@ import { Of, STATUSES, Table } from "./table.ts";
 
 const NEWLINE = "\n";
 const ID_DIGITS = 16;
+const NO_ID = "0".repeat(ID_DIGITS);
 
 /** Columns of a block that hold numbers of words. */
 const TEXTS = [
@@ -28,6 +29,8 @@ export class TraceReader {
   private last: TraceEnd | null = null;
   /** The trace's id is the first word, and those of the blocks follow it. */
   private trace = 0;
+  /** What words say of a status, by their numbers. */
+  private readonly statuses: number[] = [];
 
   /** Takes the next bytes. Blocks that are complete with them are in the table afterwards. */
   push(chunk: Uint8Array): void {
@@ -53,32 +56,43 @@ export class TraceReader {
     for (const word of block.words) table.words.push(word);
     const rows = block.started_us.length;
     table.reserve(rows);
-    const column = (of: Of): Float64Array => table.columns[of] as Float64Array;
-    const texts = TEXTS.map(([name, of]) => ({ from: block[name], to: column(of) }));
-    const [started, duration, waited] = [column(Of.Started), column(Of.Duration), column(Of.Waited)];
-    const [status, trace, operation, tool] = [column(Of.Status), column(Of.Trace), column(Of.Operation), column(Of.Tool)];
-    const statuses = new Map<number, number>();
-    let at = 0;
+    const from = table.length;
+    const column = (of: Of): Float64Array => (table.columns[of] as Float64Array).subarray(from, from + rows);
+    addUp(block.started_us, column(Of.Started));
+    column(Of.Duration).set(block.duration_us);
+    column(Of.Waited).set(block.waited_us);
+    column(Of.Trace).fill(this.trace);
+    for (const [name, of] of TEXTS) shift(block[name], column(of), offset);
+    const { statuses } = this;
+    const status = column(Of.Status);
+    const [operation, tool] = [column(Of.Operation), column(Of.Tool)];
     for (let i = 0; i < rows; i++) {
-      const row = table.length;
-      at += block.started_us[i] as number;
-      started[row] = at;
-      duration[row] = block.duration_us[i] as number;
-      waited[row] = block.waited_us[i] as number;
-      const said = block.status[i] as number;
-      let known = statuses.get(said);
-      if (known === undefined) statuses.set(said, (known = statusOf(table.words[said + offset])));
-      status[row] = known;
-      trace[row] = this.trace;
-      for (const { from, to } of texts) {
-        const number = from[i] as number;
-        to[row] = number === 0 ? 0 : number + offset;
-      }
-      if (operation[row] === 0) operation[row] = tool[row] as number;
-      putId(table, Of.IdHigh, block.span_ids, i * ID_DIGITS);
-      putId(table, Of.ParentHigh, block.parent_ids, i * ID_DIGITS);
-      table.add();
+      const said = (block.status[i] as number) + offset;
+      status[i] = statuses[said] ??= statusOf(table.words[said]);
+      if (operation[i] === 0) operation[i] = tool[i] as number;
     }
+    halves(block.span_ids, column(Of.IdHigh), column(Of.IdLow));
+    halves(block.parent_ids, column(Of.ParentHigh), column(Of.ParentLow));
+    table.addWritten(rows);
+  }
+}
+
+/** Numbers that each say how much is added to the one before. */
+function addUp(from: number[], to: Float64Array): void {
+  let sum = 0;
+  for (let i = 0; i < from.length; i++) to[i] = sum += from[i] as number;
+}
+
+/** Numbers of words, with ours before them; no word stays none. */
+function shift(from: number[], to: Float64Array, by: number): void {
+  for (let i = 0; i < from.length; i++) to[i] = from[i] === 0 ? 0 : (from[i] as number) + by;
+}
+
+/** Ids that stand one behind the other, in two halves each. */
+function halves(digits: string, high: Float64Array, low: Float64Array): void {
+  for (let i = 0; i < high.length; i++) {
+    high[i] = hex(digits, i * ID_DIGITS);
+    low[i] = hex(digits, i * ID_DIGITS + ID_DIGITS / 2);
   }
 }
 
@@ -102,9 +116,11 @@ export function addRows(table: Table, rows: SpanRow[]): void {
     for (const [name, of] of TEXTS) put(of, numberOf(row[name]));
     put(Of.Operation, numberOf(row.operation || row.tool));
     put(Of.Trace, numberOf(row.trace_id));
-    putId(table, Of.IdHigh, row.span_id, 0);
-    putId(table, Of.ParentHigh, row.parent_id ?? "", 0);
-    table.add();
+    put(Of.IdHigh, hex(row.span_id, 0));
+    put(Of.IdLow, hex(row.span_id, ID_DIGITS / 2));
+    put(Of.ParentHigh, hex(row.parent_id ?? NO_ID, 0));
+    put(Of.ParentLow, hex(row.parent_id ?? NO_ID, ID_DIGITS / 2));
+    table.addWritten(1);
   }
 }
 
@@ -112,15 +128,10 @@ function statusOf(status: string | undefined): number {
   return Math.max(0, STATUSES.indexOf(status as (typeof STATUSES)[number]));
 }
 
-/** Puts an id into a column and the next one, half of it in each. */
-function putId(table: Table, of: Of, digits: string, from: number): void {
-  (table.columns[of] as Float64Array)[table.length] = hex(digits, from, from + ID_DIGITS / 2);
-  (table.columns[of + 1] as Float64Array)[table.length] = hex(digits, from + ID_DIGITS / 2, from + ID_DIGITS);
-}
-
-function hex(digits: string, from: number, to: number): number {
+/** Half an id. */
+function hex(digits: string, from: number): number {
   let value = 0;
-  for (let i = from; i < to && i < digits.length; i++) {
+  for (let i = from; i < from + ID_DIGITS / 2; i++) {
     const code = digits.charCodeAt(i);
     value = value * 16 + (code & 15) + (code > 0x40 ? 9 : 0);
   }

@@ -41,7 +41,7 @@ export class Table {
   /** Rows by their ids: the number of a row, and one more. */
   private index = new Uint32Array(FIRST_ROWS * 4);
 
-  /** Makes room for more rows. The next one is written at `length` and counts once it is added. */
+  /** Makes room for more rows, which are written behind the others and count once they are added. */
   reserve(rows: number): void {
     const capacity = (this.columns[0] as Float64Array).length;
     if (this.length + rows <= capacity) return;
@@ -52,16 +52,20 @@ export class Table {
     });
   }
 
-  /** Adds the row. One whose id is known takes the place of what was known of it. */
-  add(): void {
-    if (this.length * 2 >= this.index.length) this.reindex();
-    const row = this.length;
-    const slot = this.slotOf(this.at(Of.IdHigh, row), this.at(Of.IdLow, row));
-    const known = this.index[slot] as number;
-    if (known === 0) {
-      this.index[slot] = row + 1;
-      this.length += 1;
-    } else for (const column of this.columns) column[known - 1] = column[row] as number;
+  /** Adds so many rows that were written. One whose id is known takes the place of what was known of it. */
+  addWritten(rows: number): void {
+    while ((this.length + rows) * 2 > this.index.length) this.reindex();
+    const from = this.length;
+    for (let row = from; row < from + rows; row++) {
+      const slot = this.slotOf(this.at(Of.IdHigh, row), this.at(Of.IdLow, row));
+      const known = this.index[slot] as number;
+      const place = known === 0 ? this.length : known - 1;
+      if (place !== row) for (const column of this.columns) column[place] = column[row] as number;
+      if (known === 0) {
+        this.index[slot] = place + 1;
+        this.length += 1;
+      }
+    }
   }
 
   at(column: Of, row: number): number {
