@@ -102,7 +102,8 @@ async function large(page, client) {
   for (let i = 0; i < 5; i++) {
     await page.goto("about:blank");
     await page.goto(`${page.base}/traces/${TRACE}`, { waitUntil: "commit" });
-    await page.getByText(/100\D?000 spans/).first().waitFor({ timeout: 60_000 });
+    // Looked for in every frame: a locator looks again after half a second only.
+    await page.waitForFunction(() => /100\D?000 spans/.test(document.querySelector(".facts")?.textContent ?? ""), undefined, { polling: "raf", timeout: 60_000 });
     // Two frames later the waterfall has been painted. Times count from the navigation.
     opened.push(await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now()))))));
   }
