@@ -3,6 +3,7 @@
 //! Tracing observes and steers nothing. Whatever goes wrong here, calls go on.
 
 pub(crate) mod ids;
+pub(crate) mod json;
 mod kept;
 mod levels;
 pub mod lines;

@@ -36,7 +36,6 @@ const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 const REPORTED_BYTES_MAX: usize = QUEUE_BYTES_MAX / 4;
 /// What is worked on at a time, so that a thread that has much to do rests between.
 const ENTRIES_TOGETHER: usize = 2048;
-const BYTES_TOGETHER: usize = 4 * 1024 * 1024;
 /// Room for so many entries is kept when there are none.
 const ROOM_KEPT: usize = 1024;
 /// How long is gathered before rows are written: long enough for one transaction to hold many.
@@ -99,15 +98,10 @@ struct Queue {
 impl Queue {
     /// The oldest entries, as many as are worked on at a time.
     fn take(&mut self) -> Vec<Entry> {
-        let mut taken = Vec::with_capacity(self.entries.len().min(ENTRIES_TOGETHER));
+        let count = self.entries.len().min(ENTRIES_TOGETHER);
         let mut bytes = 0;
-        while taken.len() < ENTRIES_TOGETHER
-            && bytes < BYTES_TOGETHER
-            && let Some((entry, size)) = self.entries.pop_front()
-        {
-            bytes += size;
-            taken.push(entry);
-        }
+        let taken = self.entries.drain(..count).inspect(|(_, size)| bytes += size).map(|(entry, _)| entry);
+        let taken = taken.collect();
         self.bytes = self.bytes.saturating_sub(bytes);
         if self.entries.is_empty() {
             self.entries.shrink_to(ROOM_KEPT);

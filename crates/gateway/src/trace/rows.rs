@@ -7,10 +7,10 @@ use std::{
 };
 
 use aql::autonomy::code;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::{Value, value::RawValue};
 
 use super::{
-    Attributes, Event, Happening, Kind, Nanos, Span, SpanId, Status,
+    Attributes, Event, Happening, Kind, Nanos, Span, SpanId, Status, json,
     levels::Level,
     names::{self, event},
     open::{About, Began, End, Ended, Entry, Failed},
@@ -304,7 +304,7 @@ impl Rows {
             attributes.insert(name.to_owned(), value);
         };
         let attributes = &mut span.attributes;
-        set(attributes, names::DURATION_MS, json!(took as f64 / 1e6));
+        set(attributes, names::DURATION_MS, (took as f64 / 1e6).into());
         if sent_as > 0 {
             set(attributes, names::RPC_ID, sent_as.into());
         }
@@ -505,9 +505,9 @@ impl Members {
 
     fn add(&mut self, name: &str, value: Option<&str>) {
         self.name(name);
-        match value.map(serde_json::to_string) {
-            Some(Ok(text)) => self.0.push_str(&text),
-            _ => self.0.push_str("null"),
+        match value {
+            Some(text) => json::push_text(&mut self.0, text),
+            None => self.0.push_str("null"),
         }
     }
 

@@ -12,7 +12,7 @@ use super::{
     schema::{engine_code, kind_code, status_code, status_of},
     sessions::Changes,
 };
-use crate::trace::{Nanos, Span};
+use crate::trace::{Nanos, Span, json};
 
 const INSERT: &str = "
 INSERT INTO spans (trace, span, parent, session, engine, kind, status, root, started, ended, waited, name,
@@ -247,7 +247,7 @@ fn written(span: &Span) -> Result<Written, Error> {
         tracing::error!(%cause, "a span could not be written as JSON");
         Error::Io
     };
-    let attributes = serde_json::to_string(&span.attributes).map_err(failed)?;
+    let attributes = json::attributes(&span.attributes);
     let events = (!span.events.is_empty()).then(|| serde_json::to_string(&span.events)).transpose();
     let links = (!span.links.is_empty()).then(|| serde_json::to_string(&span.links)).transpose();
     Ok((attributes, events.map_err(failed)?, links.map_err(failed)?))

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use super::{super::Error, hot::session_id, rows::EventRow};
-use crate::trace::{Event, Nanos, SpanId, TraceId};
+use crate::trace::{Event, Nanos, SpanId, TraceId, json};
 
 /// Events of one row. Whoever wants the next one only reads so many.
 pub(super) const TOGETHER: usize = 64;
@@ -34,7 +34,7 @@ fn text(events: &[Event]) -> String {
         text.push_str("\",");
         text.push_str(&event.at.to_string());
         text.push(',');
-        text.push_str(&serde_json::to_string(session_id(&event.session)).unwrap_or_default());
+        json::push_text(&mut text, session_id(&event.session));
         text.push_str(",\"");
         event.trace.push_to(&mut text);
         text.push_str("\",\"");

@@ -1,0 +1,70 @@
+//! JSON as it is written most often here: names and short texts without anything to escape.
+
+use serde_json::Value;
+
+use super::Attributes;
+
+/// Writes a text as JSON.
+pub(crate) fn push_text(out: &mut String, text: &str) {
+    // No early end, so that many bytes are looked at together.
+    let is_plain =
+        text.bytes().fold(true, |plain, byte| plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\'));
+    if is_plain {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        push(out, text);
+    }
+}
+
+/// Writes attributes as an object.
+pub(crate) fn attributes(attributes: &Attributes) -> String {
+    let mut out = String::with_capacity(1024);
+    out.push('{');
+    for (name, value) in attributes {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        push_text(&mut out, name);
+        out.push(':');
+        match value {
+            Value::String(text) => push_text(&mut out, text),
+            other => push(&mut out, other),
+        }
+    }
+    out.push('}');
+    out
+}
+
+/// Values and texts cannot fail to be written.
+fn push(out: &mut String, value: &(impl serde::Serialize + ?Sized)) {
+    out.push_str(&serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned()));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_what_was_there() {
+        let values = [
+            json!("plain ä 🦀"),
+            json!("a\"b\\c\n\u{0}\u{7f}"),
+            json!(1.5),
+            json!(null),
+            json!([1, {"x": "\""}]),
+        ];
+        let names = ["mcp.name", "a\"b", "", "\t", "ü"];
+        let all: Attributes = names.into_iter().map(str::to_owned).zip(values).collect();
+        assert_eq!(serde_json::from_str::<Attributes>(&attributes(&all)).unwrap(), all);
+        assert_eq!(attributes(&Attributes::new()), "{}");
+        for text in ["", "plain", "\u{1f}", "\"", "\\", "x".repeat(100).as_str()] {
+            let mut out = String::new();
+            push_text(&mut out, text);
+            assert_eq!(serde_json::from_str::<String>(&out).unwrap(), text);
+        }
+    }
+}
