@@ -17,7 +17,7 @@ use gateway::{
     trace::{Levels, Recorder, Settings, Sink},
 };
 
-use crate::{Result, decide, query::InMemory, step, subject};
+use crate::{Result, decide, query::InMemory, step, subject, traces};
 
 const TOOL: &str = "mcp_aql_read";
 
@@ -154,6 +154,11 @@ const STEP: &str = "evaluate_step";
 /// The READ with a recorder, its own thread's work included.
 const RECORDED: &str = "recorded";
 
+/// One span of what an agent reports in protobuf: read, understood and cleared of secrets.
+const REPORTED: &str = "reported";
+/// Spans of one request of that.
+const REPORTED_TOGETHER: usize = 500;
+
 /// Sends one scenario's frame `count` times and does nothing else after the start.
 pub(crate) fn repeat(name: &str, count: usize) -> Result<()> {
     if name == QUERY {
@@ -185,6 +190,9 @@ pub(crate) fn repeat(name: &str, count: usize) -> Result<()> {
         }
         return caller.settle();
     }
+    if name == REPORTED {
+        return traces::read(count, REPORTED_TOGETHER);
+    }
     let scenario = ALL.iter().find(|known| known.name == name).ok_or("no scenario has that name")?;
     let (caller, frame) = (Caller::new()?, scenario.frame());
     for _ in 0..count {
@@ -200,6 +208,7 @@ pub(crate) fn print_names() {
     println!("{DECIDE}");
     println!("{STEP}");
     println!("{RECORDED}");
+    println!("{REPORTED}");
 }
 
 #[cfg(test)]

@@ -5,9 +5,12 @@ mod ingest;
 mod made;
 mod questions;
 
-use std::{path::Path, time::Instant};
+use std::{hint::black_box, path::Path, time::Instant};
 
-use gateway::store::traces::{Batch, Options as Kept, TraceStore};
+use gateway::{
+    store::traces::{Batch, Options as Kept, TraceStore},
+    trace::otlp,
+};
 
 use self::{bare::Bare, ingest::Receiver, made::Made};
 use crate::{
@@ -43,6 +46,19 @@ impl Default for Options {
 }
 
 pub(crate) use self::ingest::serve;
+
+/// Reads one request over and over until as many spans were read, and keeps none.
+pub(crate) fn read(spans: usize, together: usize) -> Result<()> {
+    let mut made = Made::default();
+    let body = made.body(together);
+    for _ in 0..spans.div_ceil(together) {
+        let received = black_box(otlp::read::protobuf(black_box(&body), made.now())?);
+        if received.spans.len() != together {
+            return Err("what is measured must be taken".into());
+        }
+    }
+    Ok(())
+}
 
 pub(crate) fn measure(report: &mut Report, options: Options) -> Result<()> {
     let directory = tempfile::tempdir()?;
