@@ -101,7 +101,7 @@ fn may_hold_one(text: &str) -> bool {
     }
     let (mut length, mut groups) = (0, 0);
     for byte in text.bytes().chain([b' ']) {
-        if byte.is_ascii_alphanumeric() || byte == b'-' {
+        if PARTS.get(usize::from(byte)).copied().unwrap_or_default() {
             length += 1;
             continue;
         }
@@ -115,6 +115,20 @@ fn may_hold_one(text: &str) -> bool {
     }
     false
 }
+
+/// Whether each byte can be a part of a code.
+static PARTS: [bool; 256] = {
+    let mut parts = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        #[expect(clippy::indexing_slicing, reason = "there is one for every byte")]
+        {
+            parts[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'-';
+        }
+        byte += 1;
+    }
+    parts
+};
 
 /// Where a code ends that the text begins with, if it does with one.
 fn code_at(text: &str) -> Option<usize> {

@@ -1,11 +1,14 @@
 //! Confirmation: what a person's consent covers, how long it holds, and whether what is presented is it.
 
+mod clean;
+mod plain;
 mod scope;
 mod secrets;
 mod shown;
 mod token;
 
+pub use plain::is_plain;
 pub use scope::{NOT_BOUND, Scope, call_hash, params_hash};
-pub use secrets::{is_plain, is_secret_key};
+pub use secrets::is_secret_key;
 pub use shown::{SHOWN_BYTES_MAX, recorded, recorded_value, shown, shown_request};
 pub use token::{Lifetimes, Refused, Token, TokenKind, redeem};

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use super::plain;
 use crate::{
     adopt::is_secret_name,
     discover::redact::{REDACTED, is_known_key, is_secret},
@@ -44,18 +45,27 @@ pub fn is_secret_key(name: &str) -> bool {
         let letters = words.bytes().rev().filter(u8::is_ascii_alphanumeric);
         letters.map(|byte| byte.to_ascii_lowercase())
     };
-    let ends = |ending: &str| plain().take(ending.len()).eq(ending.bytes().rev());
+    let last = plain().next();
+    let ends =
+        |ending: &str| ending.bytes().last() == last && plain().take(ending.len()).eq(ending.bytes().rev());
     is_secret_name(words)
         || (has_capitals && is_secret_name(&words.to_ascii_lowercase()))
-        || plain().eq("proxyauthorization".bytes().rev())
+        || (last == Some(b'n') && plain().eq("proxyauthorization".bytes().rev()))
         || HOLDING.iter().any(|holding| ends(holding))
 }
 
+/// What lists of headers and variables call the name of a pair.
+pub(super) const PAIRS_NAMES: [&str; 6] = ["name", "key", "Name", "Key", "header", "variable"];
+
 /// Whether an object is a name with its value, as lists of headers and variables have them, and the name a secret's.
 pub(super) fn is_secret_pair(object: &Map<String, Value>) -> bool {
-    let named = ["name", "key", "Name", "Key", "header", "variable"];
     let secret = |name: &&str| object.get(*name).and_then(Value::as_str).is_some_and(is_secret_key);
-    object.keys().any(|key| key.eq_ignore_ascii_case("value")) && named.iter().any(secret)
+    object.keys().any(|key| is_pairs_value(key)) && PAIRS_NAMES.iter().any(secret)
+}
+
+/// Whether the value of such a pair is called so.
+pub(super) fn is_pairs_value(name: &str) -> bool {
+    name.eq_ignore_ascii_case("value")
 }
 
 /// Whether this is a flag whose secret is the next argument.
@@ -63,23 +73,26 @@ pub(super) fn announces(argument: &str) -> bool {
     argument.starts_with('-') && !argument.contains(['=', ' ']) && is_secret_key(argument)
 }
 
-/// Whether a text has nothing but short words in small letters, of which none announces a secret. Most texts have, and need
-/// no further look.
-#[must_use]
-pub fn is_plain(text: &str) -> bool {
-    const WORD_BYTES_MAX: usize = 16;
-    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'/';
-    let mut words = text.split_ascii_whitespace();
-    words.all(|word| {
-        word.len() <= WORD_BYTES_MAX && word.bytes().all(is_plain) && word != "bearer" && word != "basic"
-    })
+/// Whether a text may be JSON with names in it, which count as well.
+pub(super) fn may_be_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '['])
+}
+
+/// Whether a word of a text with this name stays as it is, and says nothing of the next one.
+pub(super) fn is_unchanged(name: &str, word: &str) -> bool {
+    matches!(hidden(word, Next::Plain, tells_apart(name)), (None, Next::Plain))
 }
 
 /// A text without what looks like a secret in it. The name is that of the member which holds it.
 pub(super) fn text(name: &str, text: &str) -> String {
-    if is_plain(text) {
+    if plain::are_words(name, text) {
         return text.to_owned();
     }
+    long_way(name, text)
+}
+
+/// The same, word by word.
+pub(super) fn long_way(name: &str, text: &str) -> String {
     let told = tells_apart(name);
     let mut shown = String::with_capacity(text.len());
     let mut hides = Next::Plain;
@@ -88,7 +101,7 @@ pub(super) fn text(name: &str, text: &str) -> String {
         let gap = piece.get(word.len()..).unwrap_or_default();
         if !word.is_empty() {
             let (hidden, next) = hidden(word, hides, told);
-            shown.push_str(&hidden);
+            shown.push_str(hidden.as_deref().unwrap_or(word));
             hides = next;
         }
         shown.push_str(gap);
@@ -111,7 +124,8 @@ enum Next {
     Line,
 }
 
-fn hidden(word: &str, hides: Next, told: bool) -> (String, Next) {
+/// What is shown in a word's place, where it is not the word itself, and what it says of the next one.
+fn hidden(word: &str, hides: Next, told: bool) -> (Option<String>, Next) {
     let core = word.trim_matches(QUOTES);
     match hides {
         Next::Line => return (put(word, core, REDACTED), Next::Line),
@@ -120,15 +134,15 @@ fn hidden(word: &str, hides: Next, told: bool) -> (String, Next) {
         _ => {}
     }
     if announces(core) {
-        return (word.to_owned(), Next::Word);
+        return (None, Next::Word);
     }
-    if core.eq_ignore_ascii_case("bearer") || core.eq_ignore_ascii_case("basic") {
-        return (word.to_owned(), Next::Encoded);
+    if is_scheme(core) {
+        return (None, Next::Encoded);
     }
     if let Some(header) = core.strip_suffix(':').filter(|header| is_secret_key(header)) {
         let header_line = header.contains('-') || header.eq_ignore_ascii_case("cookie");
         let header_line = header_line || header.eq_ignore_ascii_case("authorization");
-        return (word.to_owned(), if header_line { Next::Line } else { Next::Word });
+        return (None, if header_line { Next::Line } else { Next::Word });
     }
     if core.contains("://") {
         return (put(word, core, &address(core)), Next::Plain);
@@ -141,26 +155,28 @@ fn hidden(word: &str, hides: Next, told: bool) -> (String, Next) {
         let joint = core.get(name.len()..=name.len()).unwrap_or("=");
         return (put(word, core, &format!("{name}{joint}{REDACTED}")), Next::Plain);
     }
-    match is_looking(core, told) {
-        true => (put(word, core, REDACTED), Next::Plain),
-        false => (word.to_owned(), Next::Plain),
-    }
+    let instead = is_looking(core, told).then(|| put(word, core, REDACTED));
+    (instead.flatten(), Next::Plain)
+}
+
+/// Whether this is the name of a way to authenticate, which the next word may be the secret of.
+pub(super) fn is_scheme(core: &str) -> bool {
+    core.eq_ignore_ascii_case("bearer") || core.eq_ignore_ascii_case("basic")
 }
 
 /// What may stand around a word and does not belong to it.
-const QUOTES: [char; 13] = ['"', '\'', '`', ',', ';', '(', ')', '[', ']', '{', '}', '<', '>'];
+pub(super) const QUOTES: [char; 13] = ['"', '\'', '`', ',', ';', '(', ')', '[', ']', '{', '}', '<', '>'];
 
-/// The word with something else in the place of its core.
-fn put(word: &str, core: &str, instead: &str) -> String {
+/// The word with something else in the place of its core, where that makes it another one.
+fn put(word: &str, core: &str, instead: &str) -> Option<String> {
     // What is hidden already stays as it is, and nothing else stands beside it.
     let is_hidden = core == instead.trim_matches(QUOTES) && word.contains(instead);
-    match core.is_empty() || is_hidden {
-        true => word.to_owned(),
-        false => word.replacen(core, instead, 1),
-    }
+    let stays = core.is_empty() || is_hidden || core == instead;
+    (!stays).then(|| word.replacen(core, instead, 1))
 }
 
-fn is_looking(text: &str, told: bool) -> bool {
+/// Whether a text without blanks looks like a secret. What tells things apart only has to look like a known key.
+pub(super) fn is_looking(text: &str, told: bool) -> bool {
     let text = text.trim_matches(QUOTES);
     is_known_key(text) || (!told && !is_uuid(text) && is_secret(text))
 }

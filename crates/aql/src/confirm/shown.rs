@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::secrets;
+use super::{clean, secrets};
 use crate::operation::Operation;
 
 /// What stands where something secret stood.
@@ -10,7 +10,7 @@ const HIDDEN: &str = "[redacted]";
 /// A text beyond this is cut, and says so: whoever decides must know that there is more.
 const TEXT_BYTES_MAX: usize = 8 * 1024;
 /// A name beyond this is cut as well.
-const NAME_BYTES_MAX: usize = 256;
+pub(super) const NAME_BYTES_MAX: usize = 256;
 /// About what everything together may take, where a person decides by it.
 pub const SHOWN_BYTES_MAX: usize = 64 * 1024;
 
@@ -36,12 +36,7 @@ pub fn recorded(operation: Option<&Operation>, params: &Map<String, Value>) -> V
 /// What [`recorded`] makes of one value under a name that is no secret's; nothing where it stays as it is.
 #[must_use]
 pub fn recorded_value(name: &str, value: &Value) -> Option<Value> {
-    let is_plain = match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => true,
-        Value::String(text) => secrets::is_plain(text),
-        Value::Array(_) | Value::Object(_) => false,
-    };
-    if is_plain {
+    if clean::is_clean(name, value) {
         return None;
     }
     let shown = one(name, value, &mut Room::endless());
@@ -128,8 +123,10 @@ fn one(name: &str, value: &Value, room: &mut Room) -> Value {
 
 /// A text without secrets. Where it is JSON itself, names in it count as well.
 fn clean(name: &str, text: &str) -> String {
-    let inner =
-        text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str::<Value>(text).ok()).flatten();
+    if clean::is_clean_text(name, text) {
+        return text.to_owned();
+    }
+    let inner = secrets::may_be_json(text).then(|| serde_json::from_str::<Value>(text).ok()).flatten();
     if let Some(inner) = inner {
         let shown = one(name, &inner, &mut Room::endless());
         return if shown == inner { text.to_owned() } else { shown.to_string() };

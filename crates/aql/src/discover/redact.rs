@@ -44,6 +44,10 @@ const PREFIXES: [&str; 26] = [
     "lin_api_",
 ];
 
+const REST_BYTES_MIN: usize = 8;
+/// The shortest of those prefixes has three bytes. No text that is shorter looks like a key or a token.
+pub(crate) const KNOWN_KEY_BYTES_MIN: usize = 3 + REST_BYTES_MIN;
+
 /// An address of HTTP without user, secret values and fragment. Nothing where it is no such address.
 pub(super) fn url(url: &str) -> Option<String> {
     let (scheme, rest) = url.trim().split_once("://")?;
@@ -178,10 +182,8 @@ pub(crate) fn is_secret(text: &str) -> bool {
 
 /// Whether a text begins as the keys and tokens of well-known services do.
 pub(crate) fn is_known_key(text: &str) -> bool {
-    const SHORTEST_PREFIX: usize = 3;
-    const REST_BYTES_MIN: usize = 8;
     // Few words are so long, and everything that is recorded is looked through.
-    text.len() >= SHORTEST_PREFIX + REST_BYTES_MIN
+    text.len() >= KNOWN_KEY_BYTES_MIN
         && PREFIXES
             .iter()
             .filter(|prefix| prefix.as_bytes().first() == text.as_bytes().first())
@@ -199,10 +201,14 @@ fn is_random(text: &str) -> bool {
         b'a'..=b'z' => 1,
         _ => 2,
     };
-    let classes: Vec<u8> = text.bytes().filter(u8::is_ascii_alphanumeric).map(class).collect();
-    let digits = classes.iter().filter(|class| **class == 0).count();
-    let changes = classes.iter().zip(classes.iter().skip(1)).filter(|(one, next)| one != next).count();
-    digits >= 2 && digits < classes.len() && changes * 4 >= classes.len()
+    let (mut letters, mut digits, mut changes, mut before) = (0, 0, 0, None);
+    for class in text.bytes().filter(u8::is_ascii_alphanumeric).map(class) {
+        letters += 1;
+        digits += usize::from(class == 0);
+        changes += usize::from(before.is_some_and(|before| before != class));
+        before = Some(class);
+    }
+    digits >= 2 && digits < letters && changes * 4 >= letters
 }
 
 /// Takes known secrets out of everything a server said. Tells whether one was there.

@@ -1,0 +1,99 @@
+//! Texts that need no further look for secrets, found by one pass over their bytes. Everything that is recorded is looked
+//! through, and most of it is words.
+
+use super::secrets::{QUOTES, is_looking, is_scheme, is_unchanged, may_be_json};
+use crate::discover::redact::KNOWN_KEY_BYTES_MIN;
+
+/// Whether there is nothing in a text that has to be hidden, whatever it is called. Where this says no, there may still be
+/// nothing.
+#[must_use]
+pub fn is_plain(text: &str) -> bool {
+    !may_be_json(text) && are_words("", text)
+}
+
+/// What bytes are in a word.
+#[derive(Clone, Copy, PartialEq)]
+struct Kinds(u8);
+
+impl Kinds {
+    const NONE: Self = Self(0);
+    /// Between words.
+    const BLANK: Self = Self(1);
+    /// Between a name and its value.
+    const JOINT: Self = Self(1 << 1);
+    /// What may stand around a word.
+    const QUOTE: Self = Self(1 << 2);
+    /// Of a letter that is not ASCII, which may be a blank.
+    const FOREIGN: Self = Self(1 << 3);
+
+    const fn of(byte: u8) -> Self {
+        match byte {
+            b'\t'..=b'\r' | b' ' => Self::BLANK,
+            b':' | b'=' => Self::JOINT,
+            b'"' | b'\'' | b'`' | b',' | b';' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' => {
+                Self::QUOTE
+            }
+            128.. => Self::FOREIGN,
+            _ => Self::NONE,
+        }
+    }
+
+    fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+/// The kind of every byte.
+static KINDS: [Kinds; 256] = {
+    let mut kinds = [Kinds::NONE; 256];
+    let mut byte = 0_u8;
+    loop {
+        #[expect(clippy::indexing_slicing, reason = "there is one for every byte")]
+        {
+            kinds[byte as usize] = Kinds::of(byte);
+        }
+        if byte == u8::MAX {
+            break kinds;
+        }
+        byte += 1;
+    }
+};
+
+/// Whether every word of a text with this name stays as it is, and none says anything of the next.
+pub(super) fn are_words(name: &str, text: &str) -> bool {
+    let kind = |byte: u8| KINDS.get(usize::from(byte)).copied().unwrap_or(Kinds::FOREIGN);
+    let (mut start, mut kinds) = (0, Kinds::NONE);
+    for (place, kind) in text.bytes().map(kind).enumerate() {
+        if kind == Kinds::BLANK {
+            if !is_word(name, text, start, place, kinds) {
+                return false;
+            }
+            (start, kinds) = (place + 1, Kinds::NONE);
+        } else {
+            kinds.0 |= kind.0;
+        }
+    }
+    is_word(name, text, start, text.len(), kinds)
+}
+
+/// Whether the word between these places, with such bytes in it, is neither secret nor says anything of the next one.
+fn is_word(name: &str, text: &str, start: usize, end: usize, kinds: Kinds) -> bool {
+    // Short ones are neither keys nor random. Of these only flags and ways to authenticate say anything.
+    let is_short = kinds == Kinds::NONE && end - start < KNOWN_KEY_BYTES_MIN;
+    if is_short && !matches!(text.as_bytes().get(start), Some(b'-' | b'b' | b'B')) {
+        return true;
+    }
+    let word = text.get(start..end).unwrap_or_default();
+    if kinds.has(Kinds::FOREIGN) {
+        // There may be several.
+        let mut words = word.split(char::is_whitespace).filter(|word| !word.is_empty());
+        return words.all(|word| is_unchanged(name, word));
+    }
+    if kinds.has(Kinds::JOINT) {
+        return is_unchanged(name, word);
+    }
+    let core = if kinds.has(Kinds::QUOTE) { word.trim_matches(QUOTES) } else { word };
+    let is_flag = core.starts_with('-');
+    let is_long = core.len() >= KNOWN_KEY_BYTES_MIN && is_looking(core, false);
+    if is_flag || is_long { is_unchanged(name, word) } else { !is_scheme(core) }
+}
