@@ -24,18 +24,23 @@ macro_rules! id {
                 self.0 == [0; $bytes]
             }
 
+            fn digits(self) -> [u8; 2 * $bytes] {
+                let mut digits = [0; 2 * $bytes];
+                for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+                    pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+                }
+                digits
+            }
+
             /// Writes it behind a text.
             pub(crate) fn push_to(self, text: &mut String) {
-                let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or_default();
-                text.extend(self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+                text.push_str(std::str::from_utf8(&self.digits()).unwrap_or_default());
             }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let mut text = String::with_capacity(2 * $bytes);
-                self.push_to(&mut text);
-                f.write_str(&text)
+                f.write_str(std::str::from_utf8(&self.digits()).unwrap_or_default())
             }
         }
 
@@ -87,6 +92,11 @@ id!(SpanId, 8);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an id is written in hexadecimal digits, 32 of them for a trace and 16 for a span")]
 pub struct NoId;
+
+/// Every span has ids, so these are written without the machinery for numbers.
+fn digit(nibble: u8) -> u8 {
+    if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 }
+}
 
 fn nibble(digit: u8) -> Result<u8, NoId> {
     match digit {

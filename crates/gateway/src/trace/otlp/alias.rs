@@ -1,9 +1,10 @@
 //! What others call the things that we have names for. The original stays beside ours, so that nothing is lost.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{borrow::Cow, sync::LazyLock};
 
 use serde_json::Value;
 
+use super::known::{Gathered, Seen};
 use crate::trace::{
     Attributes, Kind,
     names::{self, llm, otel},
@@ -74,14 +75,36 @@ const ALIASES: &[(&str, &str)] = &[
     ("ai.response.finishReason", names::STOP_REASON),
 ];
 
-/// Where in the table each of their names stands: a span has few of them, and the table is long.
-static PLACES: LazyLock<HashMap<&str, Vec<usize>, foldhash::fast::RandomState>> = LazyLock::new(|| {
-    let mut places: HashMap<_, Vec<usize>, _> = HashMap::default();
-    for (place, (theirs, _)) in ALIASES.iter().enumerate() {
-        places.entry(*theirs).or_default().push(place);
+/// Lines of the table, a bit each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Lines(u64);
+
+const _: () = assert!(ALIASES.len() <= 64, "a bit for each line");
+
+impl Lines {
+    pub(super) fn add(&mut self, more: Self) {
+        self.0 |= more.0;
     }
-    places
-});
+
+    fn of(fits: impl Fn(&(&str, &str)) -> bool) -> Self {
+        let fitting = ALIASES.iter().enumerate().filter(|(_, line)| fits(line));
+        Self(fitting.fold(0, |lines, (place, _)| lines | 1 << place))
+    }
+
+    /// Those with this name of theirs.
+    pub(super) fn theirs(name: &str) -> Self {
+        Self::of(|(theirs, _)| *theirs == name)
+    }
+
+    /// Those with this name of ours.
+    pub(super) fn ours(name: &str) -> Self {
+        Self::of(|(_, ours)| *ours == name)
+    }
+}
+
+/// For each line, those with the same name of ours.
+static ALIKE: LazyLock<Vec<Lines>> =
+    LazyLock::new(|| ALIASES.iter().map(|(_, ours)| Lines::ours(ours)).collect());
 
 /// Whole families of names, as far as nothing in the table above has them. Only short values: the long ones would be
 /// kept twice for nobody.
@@ -91,29 +114,79 @@ const SHORT_BYTES_MAX: usize = 256;
 const APART: [&str; 4] =
     ["llm.input_messages.", "llm.output_messages.", "gen_ai.prompt.", "gen_ai.completion."];
 
-/// Adds our names to what has others.
-pub(super) fn add(kind: Kind, attributes: &mut Attributes) {
-    let mut added = Attributes::new();
-    let mut places: Vec<usize> =
-        attributes.keys().filter_map(|name| PLACES.get(name.as_str())).flatten().copied().collect();
-    places.sort_unstable();
-    for (theirs, ours) in places.iter().filter_map(|place| ALIASES.get(*place)) {
-        named(attributes, theirs, ours, &mut added);
+/// Names that mean something only beside others.
+const BESIDE: [&str; 9] = [
+    "rpc.method",
+    "rpc.service",
+    "server.address",
+    "input.value",
+    "output.value",
+    "traceloop.entity.input",
+    "traceloop.entity.output",
+    "traceloop.entity.name",
+    otel::NETWORK,
+];
+
+/// Whether a name means something only beside others.
+pub(super) fn is_beside(name: &str) -> bool {
+    BESIDE.contains(&name)
+}
+
+/// What a name of a whole family is with us.
+pub(super) fn family(name: &str) -> Option<String> {
+    let (rest, ours) = FAMILIES.iter().find_map(|(start, ours)| Some((name.strip_prefix(start)?, ours)))?;
+    let is_apart =
+        Lines::theirs(name) != Lines::default() || APART.iter().any(|start| name.starts_with(start));
+    (!is_apart).then(|| format!("{ours}{rest}"))
+}
+
+/// Adds our names to what has others. What is known of their names tells what to look for.
+pub(super) fn add(kind: Kind, attributes: &mut Attributes, gathered: Gathered) {
+    let mut added = Added::default();
+    let Gathered { seen, theirs, ours: mut known } = gathered;
+    let mut left = theirs.0 & !known.0;
+    while left != 0 {
+        let place = left.trailing_zeros() as usize;
+        left &= left - 1;
+        let (Some((theirs, ours)), Some(alike)) = (ALIASES.get(place), ALIKE.get(place)) else { break };
+        if let Some(value) = attributes.get(*theirs).filter(|value| !value.is_null()) {
+            copy(attributes, theirs, ours, value, &mut added);
+            known.add(*alike);
+            left &= !known.0;
+        }
     }
-    rpc(attributes, &mut added);
-    transport(attributes, &mut added);
-    open_inference(attributes, &mut added);
-    if kind == Kind::Client && attributes.contains_key(otel::METHOD) {
-        named(attributes, "server.address", names::PEER, &mut added);
+    if seen.has(Seen::BESIDE) {
+        rpc(attributes, &mut added);
+        transport(attributes, &mut added);
+        open_inference(attributes, &mut added);
+        if kind == Kind::Client && attributes.contains_key(otel::METHOD) {
+            named(attributes, "server.address", names::PEER, &mut added);
+        }
     }
-    families(attributes, &mut added);
-    for (name, value) in added {
-        attributes.entry(name).or_insert(value);
+    if seen.has(Seen::FAMILY) {
+        families(attributes, &mut added);
+    }
+    for (name, value) in added.0 {
+        attributes.entry(name.into_owned()).or_insert(value);
+    }
+}
+
+/// What is added, a few names at most.
+#[derive(Default)]
+struct Added(Vec<(Cow<'static, str>, Value)>);
+
+impl Added {
+    fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == name)
+    }
+
+    fn add(&mut self, name: impl Into<Cow<'static, str>>, value: Value) {
+        self.0.push((name.into(), value));
     }
 }
 
 /// Remote calls of every kind have a method; ours are those over JSON-RPC.
-fn rpc(attributes: &Attributes, added: &mut Attributes) {
+fn rpc(attributes: &Attributes, added: &mut Added) {
     let system = attributes.get("rpc.system.name").or_else(|| attributes.get("rpc.system"));
     let system = system.and_then(Value::as_str).unwrap_or("jsonrpc");
     if ["jsonrpc", "mcp"].contains(&system) {
@@ -122,7 +195,7 @@ fn rpc(attributes: &Attributes, added: &mut Attributes) {
     }
 }
 
-fn transport(attributes: &Attributes, added: &mut Attributes) {
+fn transport(attributes: &Attributes, added: &mut Added) {
     let is_ours = attributes.contains_key(otel::METHOD) || attributes.contains_key(names::METHOD);
     let network = attributes.get(otel::NETWORK).and_then(Value::as_str);
     let transport = match network {
@@ -131,13 +204,13 @@ fn transport(attributes: &Attributes, added: &mut Attributes) {
         _ => return,
     };
     if is_ours && !attributes.contains_key(names::TRANSPORT) {
-        added.insert(names::TRANSPORT.to_owned(), transport.into());
+        added.add(names::TRANSPORT, transport.into());
     }
 }
 
 /// There `input.value` and `output.value` belong to whatever the span is about.
-fn open_inference(attributes: &Attributes, added: &mut Attributes) {
-    let known = |name: &str, added: &Attributes| attributes.contains_key(name) || added.contains_key(name);
+fn open_inference(attributes: &Attributes, added: &mut Added) {
+    let known = |name: &str, added: &Added| attributes.contains_key(name) || added.has(name);
     let kind = attributes.get("openinference.span.kind").or_else(|| attributes.get("traceloop.span.kind"));
     let kind = kind.and_then(Value::as_str).map(str::to_ascii_lowercase);
     let (input, output) = match kind.as_deref() {
@@ -159,39 +232,36 @@ fn open_inference(attributes: &Attributes, added: &mut Attributes) {
     }
 }
 
-fn families(attributes: &Attributes, added: &mut Attributes) {
+fn families(attributes: &Attributes, added: &mut Added) {
     let is_short = |value: &Value| match value {
         Value::String(text) => text.len() <= SHORT_BYTES_MAX,
         Value::Number(_) | Value::Bool(_) => true,
         Value::Null | Value::Array(_) | Value::Object(_) => false,
     };
-    for (name, value) in attributes {
-        let family = FAMILIES.iter().find_map(|(start, ours)| Some((name.strip_prefix(start)?, ours)));
-        let Some((rest, ours)) = family else { continue };
-        let is_known = PLACES.contains_key(name.as_str());
-        if !is_known && is_short(value) && !APART.iter().any(|start| name.starts_with(start)) {
-            added.entry(format!("{ours}{rest}")).or_insert_with(|| value.clone());
+    for (name, value) in attributes.iter().filter(|(_, value)| is_short(value)) {
+        if let Some(ours) = family(name).filter(|ours| !added.has(ours)) {
+            added.add(ours, value.clone());
         }
     }
 }
 
-fn named(attributes: &Attributes, theirs: &str, ours: &str, added: &mut Attributes) {
-    let is_known = attributes.contains_key(ours) || added.contains_key(ours);
+fn named(attributes: &Attributes, theirs: &str, ours: &'static str, added: &mut Added) {
+    let is_known = attributes.contains_key(ours) || added.has(ours);
     if let Some(value) = attributes.get(theirs).filter(|value| !is_known && !value.is_null()) {
         copy(attributes, theirs, ours, value, added);
     }
 }
 
 /// Copies a value, and what is said of one that was cut.
-fn copy(attributes: &Attributes, theirs: &str, ours: &str, value: &Value, added: &mut Attributes) {
-    added.insert(ours.to_owned(), fitting(ours, value));
+fn copy(attributes: &Attributes, theirs: &str, ours: &'static str, value: &Value, added: &mut Added) {
+    added.add(ours, fitting(ours, value));
     // What was cut is a text, and shorter than the limit by a part of a character at most.
     if value.as_str().is_none_or(|text| text.len() < preview::PREVIEW_BYTES - 4) {
         return;
     }
     for mark in [names::TRUNCATED, names::BYTES, names::HASH] {
         if let Some(value) = attributes.get(&format!("{theirs}{mark}")) {
-            added.insert(format!("{ours}{mark}"), value.clone());
+            added.add(format!("{ours}{mark}"), value.clone());
         }
     }
 }

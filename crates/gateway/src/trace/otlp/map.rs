@@ -5,11 +5,14 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::{
-    alias, is_likely,
-    origin::{Origin, is_core, is_temporals},
+    alias,
+    given::{Given, GivenEvent, GivenLink},
+    is_likely,
+    known::Seen,
+    origin::{Origin, is_core},
     own,
     read::{Received, Unreadable, is_full},
-    value, veil,
+    veil,
     wire::{self, kind, status},
 };
 use crate::trace::{
@@ -53,7 +56,7 @@ const ORIGINS_MAX: usize = 20_000;
 /// How far up a span looks for who names the session.
 const ANCESTORS_MAX: usize = 64;
 /// Where a session is named, best first.
-const SESSIONS: [&str; 5] = [
+pub(super) const SESSIONS: [&str; 5] = [
     names::REQUEST_ID,
     otel::SESSION,
     "gen_ai.conversation.id",
@@ -94,7 +97,7 @@ impl Reports {
     }
 
     /// Takes one more; it is not even read if there are too many already.
-    pub(super) fn take(&mut self, origin: &Origin, read: impl FnOnce() -> Result<wire::Span, Refusal>) {
+    pub(super) fn take<'a>(&mut self, origin: &Origin, read: impl FnOnce() -> Result<Given<'a>, Refusal>) {
         let made = if is_full(self.received.spans.len()) { Err(Refusal::Full) } else { read() };
         match made.and_then(|span| self.make(origin, span)) {
             Ok((span, is_named)) => {
@@ -140,10 +143,10 @@ impl Reports {
         self.received
     }
 
-    fn make(&mut self, origin: &Origin, span: wire::Span) -> Result<(Span, bool), Refusal> {
+    fn make(&mut self, origin: &Origin, span: Given<'_>) -> Result<(Span, bool), Refusal> {
         let trace = id(&span.trace_id).map(TraceId).filter(|id| !id.is_none()).ok_or(Refusal::Ids)?;
         let id = self::id(&span.span_id).map(SpanId).filter(|id| !id.is_none()).ok_or(Refusal::Ids)?;
-        let parent = match span.parent_span_id.as_slice() {
+        let parent = match span.parent_span_id.as_ref() {
             [] => None,
             bytes => Some(self::id(bytes).map(SpanId).ok_or(Refusal::Ids)?).filter(|id| !id.is_none()),
         };
@@ -154,9 +157,9 @@ impl Reports {
             nanos => Some(self.time(nanos).ok_or(Refusal::Times)?.max(started)),
         };
         let kind = of_kind(span.kind);
-        let mut attributes = kept(span.attributes);
-        let said = Said::take(&mut attributes);
-        let reported = span.status.unwrap_or_default();
+        let (mut attributes, mut gathered) = veil::kept(span.attributes);
+        let said = if gathered.seen.has(Seen::OWN) { Said::take(&mut attributes) } else { None };
+        let reported = span.status;
         let mut made = Span {
             trace,
             id,
@@ -192,13 +195,11 @@ impl Reports {
             attributes.insert("w3c.tracestate".to_owned(), named(span.trace_state).into());
         }
         self.inherit(origin, attributes);
-        alias::add(kind, attributes);
-        if let Some(agent) = &origin.agent {
-            attributes.entry(names::AGENT.to_owned()).or_insert_with(|| agent.as_str().into());
-        }
+        gathered.join(origin.gathered);
+        alias::add(kind, attributes, gathered);
         why(reported, &made.events, made.status, attributes);
-        made.session = session(attributes);
-        made.engine = engine(origin, kind, attributes);
+        made.session = session(attributes, gathered.seen);
+        made.engine = engine(origin, kind, attributes, gathered.seen);
         let is_named = !made.session.is_empty();
         Ok((made, is_named))
     }
@@ -208,14 +209,16 @@ impl Reports {
         is_likely(nanos, self.now).then_some(nanos)
     }
 
+    /// Adds what is said for all spans, as far as this one does not say otherwise itself.
     fn inherit(&mut self, origin: &Origin, attributes: &mut Attributes) {
         self.copied = self.copied.saturating_add(origin.bytes);
-        let all = self.copied <= COPIED_BYTES_MAX;
-        for (name, value) in origin.attributes.iter().filter(|(name, _)| all || is_core(name)) {
-            if !attributes.contains_key(name) {
-                attributes.insert(name.clone(), value.clone());
-            }
+        // Both are sorted, so that joining them is one way through them.
+        let mut all = origin.attributes.clone();
+        if self.copied > COPIED_BYTES_MAX {
+            all.retain(|name, _| is_core(name));
         }
+        all.append(attributes);
+        *attributes = all;
     }
 }
 
@@ -249,26 +252,18 @@ impl Said {
     }
 }
 
-/// Attributes without secrets, none of them too long.
-fn kept(attributes: Vec<wire::KeyValue>) -> Attributes {
-    let mut attributes = value::read(attributes);
-    veil::veil(&mut attributes);
-    preview::cut(&mut attributes);
-    attributes
-}
-
-fn event(event: wire::Event) -> Happening {
+fn event(event: GivenEvent) -> Happening {
     Happening {
         name: named(event.name),
         at: Nanos::try_from(event.time_unix_nano).unwrap_or(Nanos::MAX),
-        attributes: kept(event.attributes),
+        attributes: veil::kept(event.attributes).0,
     }
 }
 
-fn link(link: wire::Link) -> Option<Link> {
+fn link(link: GivenLink) -> Option<Link> {
     let trace = id(&link.trace_id).map(TraceId).filter(|id| !id.is_none())?;
     let span = id(&link.span_id).map(SpanId).filter(|id| !id.is_none())?;
-    Some(Link { trace, span, attributes: kept(link.attributes) })
+    Some(Link { trace, span, attributes: veil::kept(link.attributes).0 })
 }
 
 fn id<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
@@ -286,10 +281,10 @@ fn of_kind(number: i32) -> Kind {
 }
 
 fn came_out(code: i32, has_ended: bool, attributes: &Attributes) -> Status {
-    let error = attributes.get(names::ERROR_TYPE).and_then(Value::as_str);
+    let error = || attributes.get(names::ERROR_TYPE).and_then(Value::as_str);
     match code {
         _ if !has_ended => Status::Running,
-        status::ERROR if error.is_some_and(|error| CANCELLED.contains(&error)) => Status::Cancelled,
+        status::ERROR if error().is_some_and(|error| CANCELLED.contains(&error)) => Status::Cancelled,
         status::ERROR => Status::Error,
         _ => Status::Ok,
     }
@@ -327,7 +322,10 @@ fn why(reported: wire::Status, events: &[Happening], came_out: Status, attribute
 }
 
 /// The session that the span itself names.
-fn session(attributes: &Attributes) -> String {
+fn session(attributes: &Attributes, seen: Seen) -> String {
+    if !seen.has(Seen::SESSION) {
+        return String::new();
+    }
     let named = SESSIONS.iter().find_map(|name| match attributes.get(*name)? {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -336,11 +334,11 @@ fn session(attributes: &Attributes) -> String {
     short(named.unwrap_or_default(), SESSION_BYTES_MAX)
 }
 
-fn engine(origin: &Origin, kind: Kind, attributes: &Attributes) -> Engine {
-    if origin.is_temporal || attributes.keys().any(|name| is_temporals(name)) {
+fn engine(origin: &Origin, kind: Kind, attributes: &Attributes, seen: Seen) -> Engine {
+    if origin.is_temporal || seen.has(Seen::TEMPORAL) {
         return Engine::Temporal;
     }
-    if kind == Kind::Server && attributes.contains_key(names::REQUEST_ID) {
+    if kind == Kind::Server && seen.has(Seen::SESSION) && attributes.contains_key(names::REQUEST_ID) {
         return Engine::Inbound;
     }
     Engine::Asyncio

@@ -6,8 +6,10 @@
 mod alias;
 pub mod export;
 mod fields;
+mod given;
 mod grpc;
 mod json;
+mod known;
 pub mod listen;
 mod map;
 mod origin;
@@ -47,6 +49,7 @@ mod own {
     pub(super) const WAITED: &str = "mcp.inspector.waited_ns";
     /// The names that were added for other tools.
     pub(super) const ADDED: &str = "mcp.inspector.added";
+    pub(super) const ALL: [&str; 5] = [SESSION, ENGINE, STATUS, WAITED, ADDED];
 }
 
 /// Traces are kept by days. Who could name any day could make a file for each.

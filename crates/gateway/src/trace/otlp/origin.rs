@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use super::{
+    given::Pairs,
+    known::{Gathered, known},
     value, veil,
     wire::{Resource, Scope},
 };
@@ -10,6 +12,8 @@ use crate::trace::{Attributes, names, preview};
 
 /// Longer ones are told once in a request, which is what OTLP has them for.
 const KEPT_BYTES_MAX: usize = 4 * 1024;
+/// Who reported is kept with every span, whatever else there is no room for; so it cannot be long.
+const AGENT_BYTES_MAX: usize = 256;
 
 /// What holds for all spans of one library in one process.
 #[derive(Debug)]
@@ -18,7 +22,9 @@ pub(super) struct Origin {
     pub(super) attributes: Attributes,
     /// How much that is, about.
     pub(super) bytes: usize,
-    pub(super) agent: Option<String>,
+    /// What is known of the names.
+    pub(super) gathered: Gathered,
+    agent: Option<String>,
     pub(super) is_temporal: bool,
 }
 
@@ -26,7 +32,14 @@ impl Origin {
     /// What holds for a process.
     pub(super) fn new(resource: Resource) -> Self {
         let attributes = value::read(resource.attributes);
-        Self { attributes: Attributes::new(), bytes: 0, agent: None, is_temporal: false }.with(attributes)
+        let nothing = Self {
+            attributes: Attributes::new(),
+            bytes: 0,
+            gathered: Gathered::default(),
+            agent: None,
+            is_temporal: false,
+        };
+        nothing.with(attributes)
     }
 
     /// The same for one library in it.
@@ -35,31 +48,41 @@ impl Origin {
         let is_temporal = self.is_temporal || scope.name.contains("temporal");
         for (name, text) in [("otel.scope.name", scope.name), ("otel.scope.version", scope.version)] {
             if !text.is_empty() {
-                attributes.insert(name.to_owned(), Value::String(text));
+                attributes.push((name.to_owned(), Value::String(text)));
             }
         }
         let origin = Self {
             attributes: self.attributes.clone(),
             bytes: self.bytes,
+            gathered: self.gathered,
             agent: self.agent.clone(),
             is_temporal,
         };
-        origin.with(attributes)
+        let mut origin = origin.with(attributes);
+        if let Some(agent) = &origin.agent {
+            origin.attributes.entry(names::AGENT.to_owned()).or_insert_with(|| agent.as_str().into());
+        }
+        origin
     }
 
-    fn with(mut self, mut more: Attributes) -> Self {
-        self.is_temporal |= more.keys().any(|name| is_temporals(name));
-        veil::veil(&mut more);
-        preview::cut(&mut more);
+    fn with(mut self, more: Pairs) -> Self {
+        self.is_temporal |= more.iter().any(|(name, _)| is_temporals(name));
+        let (more, gathered) = veil::kept(more);
+        self.gathered.join(gathered);
         for (name, value) in more {
             self.attributes.entry(name).or_insert(value);
         }
-        let text = |name: &str| self.attributes.get(name)?.as_str().map(str::to_owned);
+        let text = |name: &str| {
+            let text = self.attributes.get(name)?.as_str()?;
+            Some(preview::beginning(text.to_owned(), AGENT_BYTES_MAX))
+        };
         self.agent = self.agent.or_else(|| text(names::AGENT)).or_else(|| text(names::otel::SERVICE));
         self.bytes = self.attributes.iter().map(size).sum();
         if self.bytes > KEPT_BYTES_MAX {
             self.attributes.retain(|name, value| is_core(name) && size((name, value)) < 512);
             self.bytes = self.attributes.iter().map(size).sum();
+            self.gathered = Gathered::default();
+            self.attributes.keys().for_each(|name| self.gathered.add(known(name)));
         }
         self
     }

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::{
     SPANS_MAX, UNPACKED_BYTES_MAX,
     fields::{Broken, Fields, Shape, is_too_much},
+    given::{self, Given},
     map::{Refusal, Reports},
     origin::Origin,
     wire::{Resource, Scope, Span as Wire},
@@ -88,11 +89,14 @@ fn part<T: Message + Default>(shape: Shape, bytes: &[u8]) -> Result<T, Unreadabl
     Ok(found)
 }
 
-fn decode(bytes: &[u8]) -> Result<Wire, Refusal> {
+fn decode(bytes: &[u8]) -> Result<Given<'_>, Refusal> {
     if is_too_much(Shape::Span, bytes) {
         return Err(Refusal::TooMuch);
     }
-    Wire::decode(bytes).map_err(|_| Refusal::Broken)
+    match given::span(bytes) {
+        Some(given) => Ok(given),
+        None => Ok(Wire::decode(bytes).map_err(|_| Refusal::Broken)?.into()),
+    }
 }
 
 #[derive(Deserialize)]
@@ -133,7 +137,10 @@ pub fn json(body: &[u8], now: Nanos) -> Result<Received, Unreadable> {
             let origin = process.within(scope_spans.scope.unwrap_or_default());
             reports.count_origin()?;
             for span in scope_spans.spans {
-                reports.take(&origin, || serde_json::from_str(span.get()).map_err(|_| Refusal::Broken));
+                reports.take(&origin, || {
+                    let span: Wire = serde_json::from_str(span.get()).map_err(|_| Refusal::Broken)?;
+                    Ok(span.into())
+                });
             }
         }
     }

@@ -6,8 +6,8 @@ use serde_json::{Map, Number, Value};
 use super::wire::{Any, AnyValue, ArrayValue, KeyValue, KeyValueList};
 use crate::trace::Attributes;
 
-/// The last of several with the same name stands, as in an object.
-pub(super) fn read(attributes: Vec<KeyValue>) -> Attributes {
+/// In the order in which they were given; what has no name is left out.
+pub(super) fn read(attributes: Vec<KeyValue>) -> Vec<(String, Value)> {
     let named = attributes.into_iter().filter(|attribute| !attribute.key.is_empty());
     named.map(|attribute| (attribute.key, any(attribute.value))).collect()
 }
@@ -19,8 +19,7 @@ fn any(value: Option<AnyValue>) -> Value {
         Some(Any::Text(text)) => Value::String(text),
         Some(Any::Bool(flag)) => Value::Bool(flag),
         Some(Any::Int(number)) => Value::Number(number.into()),
-        Some(Any::Double(number)) => Number::from_f64(number)
-            .map_or_else(|| Value::String(not_finite(number).to_owned()), Value::Number),
+        Some(Any::Double(number)) => double(number),
         Some(Any::Array(array)) => {
             Value::Array(array.values.into_iter().map(|value| any(Some(value))).collect())
         }
@@ -30,6 +29,11 @@ fn any(value: Option<AnyValue>) -> Value {
         }
         Some(Any::Bytes(bytes)) => Value::String(BASE64_STANDARD.encode(bytes)),
     }
+}
+
+/// JSON has no numbers that are not finite.
+pub(super) fn double(number: f64) -> Value {
+    Number::from_f64(number).map_or_else(|| Value::String(not_finite(number).to_owned()), Value::Number)
 }
 
 pub(super) fn not_finite(number: f64) -> &'static str {

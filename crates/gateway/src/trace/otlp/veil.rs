@@ -1,12 +1,14 @@
 //! Secrets in what is reported: by the same rules as in our own calls, in names and texts, in JSON within texts and in
 //! addresses, and the codes of people as well.
 
-use std::{cell::RefCell, collections::HashMap};
-
 use aql::{autonomy::code, confirm};
 use serde_json::Value;
 
-use crate::trace::{Attributes, names};
+use super::known::{Gathered, Known, known};
+use crate::trace::{
+    Attributes, names,
+    preview::{self, PREVIEW_BYTES},
+};
 
 const REDACTED: &str = "[redacted]";
 
@@ -38,18 +40,13 @@ const SECRET: [&str; 22] = [
 /// Names that sound like a secret's, and are none.
 const PLAIN: [&str; 4] =
     [names::PROGRESS_TOKEN, names::STOP_REASON, "gen_ai.token.type", "gen_ai.response.finish_reasons"];
-/// Codes are no shorter than this.
-const CODE_BYTES_MIN: usize = 28;
-/// Names of which is remembered what they are, and the longest of them.
-const NAMES_MAX: usize = 4096;
-const NAME_BYTES_MAX: usize = 128;
 
 /// Puts `[redacted]` in place of what is secret.
 pub(super) fn veil(attributes: &mut Attributes) {
     let mut renamed = Vec::new();
     for (name, value) in attributes.iter_mut() {
-        let known = named(name);
-        hide(name, known.is_secret, value);
+        let known = known(name);
+        hide(name, known, value);
         if known.holds_secret {
             renamed.push(name.clone());
         }
@@ -61,6 +58,34 @@ pub(super) fn veil(attributes: &mut Attributes) {
     }
 }
 
+/// Attributes as they were given, without secrets and with none too long, and what is known of their names. The last of
+/// several with the same name stands, as in an object.
+pub(super) fn kept(mut given: Vec<(String, Value)>) -> (Attributes, Gathered) {
+    let mut gathered = Gathered::default();
+    let mut is_long = false;
+    for (name, value) in &mut given {
+        let mut of_name = known(name);
+        hide(name, of_name, value);
+        if of_name.holds_secret
+            && let Some(shown) = text_shown(name)
+        {
+            *name = shown;
+            of_name = known(name);
+        }
+        gathered.add(of_name);
+        is_long |= match value {
+            Value::String(text) => text.len() > PREVIEW_BYTES,
+            Value::Array(_) | Value::Object(_) => true,
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        };
+    }
+    let mut attributes: Attributes = given.into_iter().collect();
+    if is_long {
+        preview::cut(&mut attributes);
+    }
+    (attributes, gathered)
+}
+
 /// The same for a text of its own: the name of a span, or of what happened in it.
 pub(super) fn text(text: &mut String) {
     if let Some(shown) = text_shown(text) {
@@ -68,12 +93,12 @@ pub(super) fn text(text: &mut String) {
     }
 }
 
-fn hide(name: &str, is_named_secret: bool, value: &mut Value) {
+fn hide(name: &str, known: Known, value: &mut Value) {
     let hides = match value {
-        Value::Null | Value::Bool(_) => false,
-        // Counts are told of many things whose names sound like secrets.
-        Value::Number(_) => is_secret(name),
-        Value::String(_) | Value::Array(_) | Value::Object(_) => is_named_secret,
+        Value::Null | Value::Bool(_) => return,
+        Value::Number(_) if !known.is_secret_number => return,
+        Value::Number(_) => true,
+        Value::String(_) | Value::Array(_) | Value::Object(_) => known.is_secret,
     };
     if hides {
         *value = Value::String(REDACTED.to_owned());
@@ -100,51 +125,23 @@ fn mask(value: &mut Value) {
 }
 
 /// A text without secrets, where it has any.
-fn text_shown(text: &str) -> Option<String> {
-    if text.len() < CODE_BYTES_MIN && confirm::is_plain(text) {
+pub(super) fn text_shown(text: &str) -> Option<String> {
+    let masked = code::masked(text);
+    if masked.is_none() && confirm::is_plain(text) {
         return None;
     }
-    let value = Value::String(code::mask(text));
+    let value = Value::String(masked.unwrap_or_else(|| text.to_owned()));
     let shown = confirm::recorded_value("", &value).unwrap_or(value);
     shown.as_str().filter(|shown| *shown != text).map(str::to_owned)
 }
 
-/// What is known of a name.
-#[derive(Clone, Copy)]
-struct Named {
-    /// What has it is secret.
-    is_secret: bool,
-    /// It holds a secret itself.
-    holds_secret: bool,
-}
-
-fn named(name: &str) -> Named {
-    thread_local! {
-        /// A few names come with every span, and a look at one takes longer than everything else.
-        static KNOWN: RefCell<HashMap<Box<str>, Named, foldhash::fast::RandomState>> = RefCell::default();
-    }
-    KNOWN.with_borrow_mut(|known| {
-        if let Some(named) = known.get(name) {
-            return *named;
-        }
-        let last = name.rsplit('.').next().unwrap_or(name);
-        let is_secret = !PLAIN.contains(&name)
-            && (is_secret(name) || confirm::is_secret_key(last) || confirm::is_secret_key(name));
-        let named = Named { is_secret, holds_secret: text_shown(name).is_some() };
-        if known.len() >= NAMES_MAX {
-            known.clear();
-        }
-        if name.len() <= NAME_BYTES_MAX {
-            known.insert(name.into(), named);
-        }
-        named
-    })
-}
-
-/// Whether a name is that of a secret, by its last part or as a whole.
-#[cfg(test)]
-pub(super) fn is_secret_name(name: &str) -> bool {
-    named(name).is_secret || named(name).holds_secret
+/// Whether a name is that of a secret, by its last part or as a whole, and whether a number is one that has it.
+pub(super) fn is_secret_name(name: &str) -> (bool, bool) {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let is_ours = is_secret(name);
+    let is_secret =
+        !PLAIN.contains(&name) && (is_ours || confirm::is_secret_key(last) || confirm::is_secret_key(name));
+    (is_secret, is_ours)
 }
 
 /// Whether the last part of a name is that of a secret: `http.request.header.x-api-key`.

@@ -49,7 +49,7 @@ fn request(spans: &[Span]) -> wire::Request {
     wire::Request { resource_spans: resource_spans.collect() }
 }
 
-fn write(span: &Span) -> wire::Span {
+pub(super) fn write(span: &Span) -> wire::Span {
     wire::Span {
         trace_id: span.trace.0.to_vec(),
         span_id: span.id.0.to_vec(),

@@ -148,6 +148,19 @@ fn a_long_resource_is_not_kept_with_every_span() {
     assert!(read.spans.iter().all(|span| !span.attributes.contains_key("process.command_args")));
 }
 
+/// Neither is a name that goes on and on.
+#[test]
+fn a_long_name_of_who_reports_is_cut() {
+    let name = wire::AnyValue { value: Some(wire::Any::Text("ä".repeat(500_000))) };
+    let attributes = vec![wire::KeyValue { key: "service.name".to_owned(), value: Some(name) }];
+    let scope_spans = vec![wire::ScopeSpans { scope: None, spans: vec![reported(); 10] }];
+    let resource_spans =
+        vec![wire::ResourceSpans { resource: Some(wire::Resource { attributes }), scope_spans }];
+    let read = read::protobuf(&wire::Request { resource_spans }.encode_to_vec(), NOW).unwrap();
+    let is_short = |span: &Span| span.attributes["mcp.agent.server_id"] == "ä".repeat(128);
+    assert!(read.spans.len() == 10 && read.spans.iter().all(is_short));
+}
+
 #[test]
 fn every_spelling_of_json_is_read() {
     let plain = json!({"resourceSpans": [{"scopeSpans": [{"spans": [{
