@@ -1,6 +1,9 @@
 //! OTLP over HTTP, as its specification says: `POST /v1/traces`, answered in the form of the request.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use axum::{
     Router,
@@ -42,6 +45,9 @@ const BODY_BYTES_A_SECOND_MIN: usize = 256 * 1024;
 const BODY_MAX: Duration = Duration::from_secs(30);
 /// What is longer is read aside, so that nobody waits for it.
 const ASIDE_FROM_BYTES: usize = 64 * 1024;
+/// How long nothing is read once there was no room for what was read. It would be read in vain, and take the time that is needed
+/// to make room.
+const PAUSE: Duration = Duration::from_millis(20);
 /// When who reports too much may come back.
 const RETRY_AFTER_SECONDS: u64 = 1;
 
@@ -60,6 +66,8 @@ pub struct Full;
 pub(super) struct Intake {
     sink: Arc<dyn Sink>,
     reading: Semaphore,
+    /// Since there was no room before.
+    paused_until: Mutex<Option<Instant>>,
     /// Kibibytes that bodies may still take.
     room: Arc<Semaphore>,
 }
@@ -99,7 +107,7 @@ pub(super) enum Refused {
 impl Intake {
     pub(super) fn new(sink: Arc<dyn Sink>) -> Arc<Self> {
         let room = Arc::new(Semaphore::new(BODIES_KIBIBYTES_MAX));
-        Arc::new(Self { sink, reading: Semaphore::new(READING_MAX), room })
+        Arc::new(Self { sink, reading: Semaphore::new(READING_MAX), paused_until: Mutex::default(), room })
     }
 
     /// Waits for the whole of a body, for as long as it keeps coming. It takes room as it comes, so that who sends slowly
@@ -150,8 +158,15 @@ impl Intake {
         turn.map_err(|_| Refused::Busy)?.map_err(|_| Refused::Failed)
     }
 
+    fn paused_until(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.paused_until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Reads a body and hands on what it reports.
     pub(super) async fn take(&self, body: Bytes, form: Form, packed: bool) -> Result<Answer, Refused> {
+        if self.paused_until().is_some_and(|until| Instant::now() < until) {
+            return Err(Full.into());
+        }
         let received = if body.len() < ASIDE_FROM_BYTES && !packed {
             received(&body, form, packed)?
         } else {
@@ -160,7 +175,9 @@ impl Intake {
         };
         let Received { spans, rejected, why } = received;
         if !spans.is_empty() {
-            self.sink.report(spans)?;
+            let outcome = self.sink.report(spans);
+            *self.paused_until() = outcome.is_err().then(|| Instant::now() + PAUSE);
+            outcome?;
         }
         let partial_success = why.map(|why| PartialSuccess {
             rejected_spans: i64::try_from(rejected).unwrap_or(i64::MAX),
