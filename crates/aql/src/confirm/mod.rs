@@ -10,5 +10,5 @@ mod token;
 pub use plain::is_plain;
 pub use scope::{NOT_BOUND, Scope, call_hash, params_hash};
 pub use secrets::is_secret_key;
-pub use shown::{SHOWN_BYTES_MAX, recorded, recorded_value, shown, shown_request};
+pub use shown::{SHOWN_BYTES_MAX, is_clean_json, recorded, recorded_value, shown, shown_request};
 pub use token::{Lifetimes, Refused, Token, TokenKind, redeem};

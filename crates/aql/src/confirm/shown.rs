@@ -43,6 +43,12 @@ pub fn recorded_value(name: &str, value: &Value) -> Option<Value> {
     (shown != *value).then_some(shown)
 }
 
+/// Whether [`recorded`] leaves everything in a text of JSON as it is.
+#[must_use]
+pub fn is_clean_json(json: &str) -> bool {
+    secrets::may_be_json(json) && clean::is_clean_text("", json)
+}
+
 /// The same for a request that is no operation's.
 #[must_use]
 pub fn shown_request(params: &Map<String, Value>, bytes_max: usize) -> Value {

@@ -98,11 +98,26 @@ pub(super) fn uri(uri: &str) -> String {
 
 /// A result. Where it is JSON, names in it say what is secret.
 pub(super) fn result(json: &str) -> String {
+    if stays(json) {
+        return json.to_owned();
+    }
     let Ok(mut value) = serde_json::from_str::<Value>(json) else {
         return shown(Value::String(json.to_owned())).as_str().unwrap_or_default().to_owned();
     };
     leave_out(&mut value);
     shown(value).to_string()
+}
+
+/// Kinds of content of which nothing is kept but what they are.
+const CONTENTS: [&str; 3] = ["\"resource\"", "\"image\"", "\"audio\""];
+
+/// Whether JSON has nothing in it that is hidden or left out, as most results do. What is escaped in it is looked at by
+/// who reads it.
+fn stays(json: &str) -> bool {
+    !json.contains('\\')
+        && !CONTENTS.iter().any(|kind| json.contains(kind))
+        && code::masked(json).is_none()
+        && confirm::is_clean_json(json)
 }
 
 /// As text, without the operator's codes: people tell them to agents, who may repeat them anywhere.
@@ -244,6 +259,32 @@ mod tests {
         let read = json!({"contents": [{"uri": "file:///a", "mimeType": "text/plain", "text": "12345"}]});
         assert_eq!(resource(&read.to_string()), Some((Some("text/plain".to_owned()), 5)));
         assert_eq!(resource("nonsense"), None);
+    }
+
+    #[test]
+    fn the_short_way_hides_what_the_long_one_does() {
+        let code = aql::autonomy::code::write(&[7; 18]);
+        for given in [
+            json!({"content": [{"type": "text", "text": "Echo: m1001z"}], "isError": false}),
+            json!({"content": [{"type": "image", "data": "MARKER"}]}),
+            json!({"password": "hunter2", "list": [1, 2.5, null, true]}),
+            json!({"list": ["--token", "abc"], "pair": {"name": "API_KEY", "value": "abc"}}),
+            json!({"said": format!("use {code}"), code: 1}),
+            json!({"text": "{\"password\":\"hunter2\"}"}),
+            json!({"key\n": "a\"b"}),
+            json!(["plain", {"nested": {"deeply": ["https://me:pw@host/x"]}}]),
+            json!("Authorization: Bearer abc123def456"),
+            json!(7),
+        ] {
+            let mut long = given.clone();
+            leave_out(&mut long);
+            assert_eq!(
+                serde_json::from_str::<Value>(&result(&given.to_string())).unwrap(),
+                shown(long),
+                "{given}"
+            );
+        }
+        assert!(stays(r#"{"content":[{"type":"text","text":"Echo: m1001z"}],"isError":false}"#));
     }
 
     #[test]
