@@ -23,7 +23,7 @@ pub(super) fn call(
     call: &ToolCall<'_>,
     around: Given<'_>,
 ) -> Option<Arc<OpenSpan>> {
-    let recorder = gateway.recorder()?;
+    let recorder = gateway.recorder().filter(|recorder| recorder.admits())?;
     Some(Arc::new(OpenSpan::inbound(
         recorder,
         Inbound {

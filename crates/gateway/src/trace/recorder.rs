@@ -7,7 +7,7 @@ use std::{
     collections::{HashMap, VecDeque},
     sync::{
         Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -118,6 +118,8 @@ pub struct Recorder {
     recorded: AtomicU64,
     dropped: AtomicU64,
     failed: AtomicU64,
+    /// Whether something found no room, until half of it is free again.
+    full: AtomicBool,
     /// Requests under way that came in, to be found by a cancellation.
     running: Mutex<Running>,
     /// Requests whose clients have to call again, by what they bring back.
@@ -147,6 +149,7 @@ impl Recorder {
             recorded: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
             failed: AtomicU64::new(0),
+            full: AtomicBool::new(false),
             running: Mutex::default(),
             parked: Mutex::default(),
             thread: Mutex::new(None),
@@ -164,10 +167,22 @@ impl Recorder {
         Nanos::try_from((self.clock)().as_nanosecond()).unwrap_or_default()
     }
 
+    /// Whether a call that comes in is recorded. While there is no room it goes its way as where nothing is, which costs it
+    /// nothing; finding that out piece by piece would take the most time when there is least of it.
+    pub(crate) fn admits(&self) -> bool {
+        let full = self.full.load(Ordering::Relaxed);
+        self.dropped.fetch_add(u64::from(full), Ordering::Relaxed);
+        !full
+    }
+
     /// Puts something into the queue, if there is room.
     pub(super) fn offer(&self, entry: Entry) -> bool {
         let bytes = entry.bytes();
-        self.put(entry, bytes, ENTRIES_MAX, QUEUE_BYTES_MAX)
+        let has_room = self.put(entry, bytes, ENTRIES_MAX, QUEUE_BYTES_MAX);
+        if !has_room {
+            self.full.store(true, Ordering::Relaxed);
+        }
+        has_room
     }
 
     /// An end is told even where nothing else is any more, though perhaps without what the request resulted in.
@@ -327,7 +342,11 @@ impl Recorder {
             let gathered = self.news.wait_timeout_while(queue, GATHERING, |queue| !queue.stopped);
             queue = gathered.unwrap_or_else(PoisonError::into_inner).0;
         }
-        (queue.take(), queue.stopped)
+        let taken = queue.take();
+        if queue.entries.len() <= ENTRIES_MAX / 2 && queue.bytes <= QUEUE_BYTES_MAX / 2 {
+            self.full.store(false, Ordering::Relaxed);
+        }
+        (taken, queue.stopped)
     }
 
     fn note_running(&self, rows: &mut Rows) {

@@ -11,7 +11,7 @@ use aql::{
 };
 use serde_json::{Value, json};
 
-use super::{otlp::Sink as _, *};
+use super::{open::Entry, otlp::Sink as _, *};
 use crate::{
     adapters::Operations,
     dispatch::{Context, Outcome, Work},
@@ -321,7 +321,15 @@ async fn what_finds_no_room_is_counted_and_keeps_nobody_waiting() {
     }
     let counts = recorder.counts();
     assert!(refused > 0 && counts.dropped == refused, "{counts:?}");
+    assert!(recorder.admits(), "who reports does not shut out calls");
+    let told = || Entry::Progress { span: SpanId([2; 8]), at: 0, told: Value::Null };
+    while recorder.offer(told()) {}
+    assert!(!recorder.admits());
+    assert_eq!(recorder.counts().dropped, refused + 2);
     drop(stuck);
+    while !recorder.admits() {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
     recorder.close();
     assert_eq!(recorder.counts().recorded + refused, 100_000);
 }
