@@ -21,6 +21,10 @@ use gateway::{
 struct Printer;
 
 impl Sink for Printer {
+    fn has_room(&self) -> bool {
+        true
+    }
+
     fn report(&self, spans: Vec<Span>) -> Result<(), Full> {
         let mut text = Vec::new();
         for span in &spans {

@@ -363,6 +363,10 @@ impl Recorder {
 }
 
 impl otlp::Sink for Recorder {
+    fn has_room(&self) -> bool {
+        lock(&self.queue).bytes <= REPORTED_BYTES_MAX / 2
+    }
+
     fn report(&self, spans: Vec<Span>) -> Result<(), otlp::Full> {
         let entry = Entry::Reported(spans);
         let (bytes, waiting) = (entry.bytes(), lock(&self.queue).bytes);

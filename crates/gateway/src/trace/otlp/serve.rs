@@ -1,9 +1,6 @@
 //! OTLP over HTTP, as its specification says: `POST /v1/traces`, answered in the form of the request.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -45,9 +42,10 @@ const BODY_BYTES_A_SECOND_MIN: usize = 256 * 1024;
 const BODY_MAX: Duration = Duration::from_secs(30);
 /// What is longer is read aside, so that nobody waits for it.
 const ASIDE_FROM_BYTES: usize = 64 * 1024;
-/// How long nothing is read once there was no room for what was read. It would be read in vain, and take the time that is needed
-/// to make room.
-const PAUSE: Duration = Duration::from_millis(20);
+/// How long a body waits for room before who sent it is asked to come again, and how often is looked. Without room it would be
+/// read in vain, and take the time that is needed to make some.
+const ROOM: Duration = Duration::from_millis(500);
+const LOOK: Duration = Duration::from_millis(2);
 /// When who reports too much may come back.
 const RETRY_AFTER_SECONDS: u64 = 1;
 
@@ -55,6 +53,8 @@ const RETRY_AFTER_SECONDS: u64 = 1;
 pub trait Sink: Send + Sync + 'static {
     /// Takes all of them or none.
     fn report(&self, spans: Vec<Span>) -> Result<(), Full>;
+    /// Whether there is room for a few more.
+    fn has_room(&self) -> bool;
 }
 
 /// There is no room for them now; they may be sent again.
@@ -66,8 +66,6 @@ pub struct Full;
 pub(super) struct Intake {
     sink: Arc<dyn Sink>,
     reading: Semaphore,
-    /// Since there was no room before.
-    paused_until: Mutex<Option<Instant>>,
     /// Kibibytes that bodies may still take.
     room: Arc<Semaphore>,
 }
@@ -107,7 +105,7 @@ pub(super) enum Refused {
 impl Intake {
     pub(super) fn new(sink: Arc<dyn Sink>) -> Arc<Self> {
         let room = Arc::new(Semaphore::new(BODIES_KIBIBYTES_MAX));
-        Arc::new(Self { sink, reading: Semaphore::new(READING_MAX), paused_until: Mutex::default(), room })
+        Arc::new(Self { sink, reading: Semaphore::new(READING_MAX), room })
     }
 
     /// Waits for the whole of a body, for as long as it keeps coming. It takes room as it comes, so that who sends slowly
@@ -158,15 +156,21 @@ impl Intake {
         turn.map_err(|_| Refused::Busy)?.map_err(|_| Refused::Failed)
     }
 
-    fn paused_until(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.paused_until.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits until there is room for what a body reports.
+    async fn wait_for_room(&self) -> Result<(), Full> {
+        let begin = Instant::now();
+        while !self.sink.has_room() {
+            if begin.elapsed() >= ROOM {
+                return Err(Full);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(())
     }
 
     /// Reads a body and hands on what it reports.
     pub(super) async fn take(&self, body: Bytes, form: Form, packed: bool) -> Result<Answer, Refused> {
-        if self.paused_until().is_some_and(|until| Instant::now() < until) {
-            return Err(Full.into());
-        }
+        self.wait_for_room().await?;
         let received = if body.len() < ASIDE_FROM_BYTES && !packed {
             received(&body, form, packed)?
         } else {
@@ -175,9 +179,7 @@ impl Intake {
         };
         let Received { spans, rejected, why } = received;
         if !spans.is_empty() {
-            let outcome = self.sink.report(spans);
-            *self.paused_until() = outcome.is_err().then(|| Instant::now() + PAUSE);
-            outcome?;
+            self.sink.report(spans)?;
         }
         let partial_success = why.map(|why| PartialSuccess {
             rejected_spans: i64::try_from(rejected).unwrap_or(i64::MAX),
