@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 /// Where processors are short, it rests so many times as long as it worked.
-const REST: u32 = 9;
+const REST: u32 = 15;
 /// No longer than this: who looks wants to see what happens now.
 const REST_MAX: Duration = Duration::from_millis(500);
 /// They are short where it waited for one a share of its time, one in so many parts.
@@ -61,7 +61,7 @@ mod tests {
     fn it_rests_only_where_processors_are_short() {
         let spent = |ran: u64, waited: u64| Spent { ran: ran * 1_000_000, waited: waited * 1_000_000 };
         assert_eq!(after(spent(10, 10), spent(18, 11)), Duration::ZERO, "nobody was in the way");
-        assert_eq!(after(spent(10, 10), spent(18, 14)), Duration::from_millis(72));
+        assert_eq!(after(spent(10, 10), spent(18, 14)), Duration::from_millis(120));
         assert_eq!(after(spent(0, 0), spent(4000, 4000)), REST_MAX);
         assert_eq!(after(spent(10, 10), spent(0, 0)), Duration::ZERO, "numbers that make no sense");
     }

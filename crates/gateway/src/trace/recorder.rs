@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Entries that wait for the thread. An end has room behind it, so that what has begun is seen to end.
-const ENTRIES_MAX: usize = 64 * 1024;
+const ENTRIES_MAX: usize = 32 * 1024;
 /// About the memory that they take together.
 const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The same for what others report, which leaves the rest to our own calls.
