@@ -44,8 +44,8 @@ fn questions_to_a_client_are_recorded_and_what_people_answer_is_not() {
         assert_eq!((&sampled["kind"], &sampled["status"]), (&json!("client"), &json!("ok")), "{era}");
         let elicited = finished(place.path(), "elicitation/create", 1).remove(0);
         assert_eq!(elicited["attributes"]["mcp.tool.output_json"], "\"accept\"", "{era}");
-        let spans = exported(place.path());
-        let parent = spans.iter().find(|span| span["span_id"] == elicited["parent_id"]).unwrap();
+        let calls = finished(place.path(), "tools/call one_ask", 2);
+        let parent = calls.iter().find(|span| span["span_id"] == elicited["parent_id"]).unwrap();
         let waits =
             |name: &str| parent["events"].as_array().unwrap().iter().any(|event| event["name"] == name);
         assert!(waits("WaitingOnSignal") && waits("SignalReceived"), "{era}: {parent}");
