@@ -44,8 +44,11 @@ fn questions_to_a_client_are_recorded_and_what_people_answer_is_not() {
         assert_eq!((&sampled["kind"], &sampled["status"]), (&json!("client"), &json!("ok")), "{era}");
         let elicited = finished(place.path(), "elicitation/create", 1).remove(0);
         assert_eq!(elicited["attributes"]["mcp.tool.output_json"], "\"accept\"", "{era}");
-        let calls = finished(place.path(), "tools/call one_ask", 2);
-        let parent = calls.iter().find(|span| span["span_id"] == elicited["parent_id"]).unwrap();
+        let parent = wait_until("the end of the call that asked", || {
+            let is_it =
+                |span: &Value| span["span_id"] == elicited["parent_id"] && !span["ended_ns"].is_null();
+            exported(place.path()).into_iter().find(is_it)
+        });
         let waits =
             |name: &str| parent["events"].as_array().unwrap().iter().any(|event| event["name"] == name);
         assert!(waits("WaitingOnSignal") && waits("SignalReceived"), "{era}: {parent}");
