@@ -41,15 +41,12 @@ impl TraceStore {
         let mut news = self.watch();
         loop {
             news.mark_unchanged();
+            let last = self.last_event().await?;
             let events = self.events_after(seq, limit).await?;
             if !events.is_empty() {
                 return Ok(events);
             }
-            let last = self.last_event().await?;
-            if last > seq {
-                continue;
-            }
-            // Numbers begin anew where the file was removed.
+            // Numbers begin anew where the file was removed, and what cannot be read is not read again and again.
             seq = last;
             let is_over = news.changed().await.is_err();
             if is_over {

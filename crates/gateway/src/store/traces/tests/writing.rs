@@ -181,6 +181,28 @@ async fn events_that_were_written_before_are_read_and_numbers_go_on() {
     assert_eq!(events[2].data["number"], 5);
 }
 
+/// What somebody else put into the file tells nothing, and keeps nobody from what comes after it.
+#[tokio::test]
+async fn events_that_cannot_be_read_are_passed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let told = |number| Batch { reported: vec![], spans: vec![], events: vec![event(number)] };
+    store.appender().append(&told(1), NOW).unwrap();
+    let file = rusqlite::Connection::open(dir.path().join("traces/events.db")).unwrap();
+    for (last, events) in [(5, "broken"), (6, "[]"), (7, "[[1]]"), (8, "{}")] {
+        file.execute("INSERT INTO told VALUES (?1, ?2)", (last, events)).unwrap();
+    }
+    assert_eq!(store.events_after(0, 10).await.unwrap().len(), 1);
+    let next = tokio::spawn({
+        let store = store.clone();
+        async move { store.next_events(1, 10).await.unwrap() }
+    });
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    store.appender().append(&told(2), NOW).unwrap();
+    let next = next.await.unwrap();
+    assert_eq!((next.len(), next[0].seq, &next[0].data["number"]), (1, 9, &json!(2)));
+}
+
 #[tokio::test]
 async fn who_waits_for_events_is_told_of_those_of_other_processes_too() {
     let dir = tempfile::tempdir().unwrap();
