@@ -1,7 +1,10 @@
 //! Spans of the kind that agents report, as OpenTelemetry's libraries send them: traces of ten, a request that was served,
 //! calls that it made, and what it did between.
 
-use gateway::trace::{Nanos, Span, TraceId, otlp::read};
+use gateway::{
+    store::traces::Packed,
+    trace::{Nanos, Span, TraceId, otlp::read},
+};
 use serde_json::json;
 
 use crate::Result;
@@ -34,7 +37,8 @@ impl Made {
 
     /// Spans as they are stored.
     pub(super) fn spans(&mut self, count: usize) -> Result<Vec<Span>> {
-        let spans = read::protobuf(&self.body(count), self.now)?.spans;
+        let spans: Vec<Span> =
+            read::protobuf(&self.body(count), self.now)?.spans.iter().map(Packed::span).collect();
         self.bytes.0 += spans.iter().map(|span| json!(span.attributes).to_string().len()).sum::<usize>();
         self.bytes.1 += spans.len();
         Ok(spans)

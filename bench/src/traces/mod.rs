@@ -94,7 +94,7 @@ fn rates(
         of_bare.push(READING as f64 / start.elapsed().as_secs_f64());
 
         let batches: Vec<Batch> = (0..READING / TOGETHER)
-            .map(|_| Ok(Batch { reported: made.spans(TOGETHER)?, ..Batch::default() }))
+            .map(|_| Ok(Batch { spans: made.spans(TOGETHER)?, ..Batch::default() }))
             .collect::<Result<_>>()?;
         let start = Instant::now();
         for batch in &batches {

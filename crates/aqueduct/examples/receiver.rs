@@ -12,8 +12,9 @@ use std::{
 
 use gateway::{
     config::{self, Environment, Sources},
+    store::traces::Packed,
     trace::{
-        Span, lines,
+        lines,
         otlp::{Full, Opened, Sink, listen},
     },
 };
@@ -25,10 +26,10 @@ impl Sink for Printer {
         true
     }
 
-    fn report(&self, spans: Vec<Span>) -> Result<(), Full> {
+    fn report(&self, spans: Vec<Packed>) -> Result<(), Full> {
         let mut text = Vec::new();
         for span in &spans {
-            lines::write(span, &mut text).map_err(|_| Full)?;
+            lines::write(&span.span(), &mut text).map_err(|_| Full)?;
         }
         io::stdout().lock().write_all(&text).map_err(|_| Full)
     }

@@ -19,26 +19,23 @@ pub(crate) fn push_text(out: &mut String, text: &str) {
 }
 
 /// Writes attributes as an object.
-pub(crate) fn attributes(attributes: &Attributes) -> String {
-    let mut out = String::with_capacity(1024);
-    out.push('{');
+pub(crate) fn push_attributes(out: &mut String, attributes: &Attributes) {
+    let mut before = '{';
     for (name, value) in attributes {
-        if out.len() > 1 {
-            out.push(',');
-        }
-        push_text(&mut out, name);
+        out.push(before);
+        before = ',';
+        push_text(out, name);
         out.push(':');
         match value {
-            Value::String(text) => push_text(&mut out, text),
-            other => push(&mut out, other),
+            Value::String(text) => push_text(out, text),
+            other => push(out, other),
         }
     }
-    out.push('}');
-    out
+    out.push_str(if attributes.is_empty() { "{}" } else { "}" });
 }
 
 /// Values and texts cannot fail to be written.
-fn push(out: &mut String, value: &(impl serde::Serialize + ?Sized)) {
+pub(crate) fn push(out: &mut String, value: &(impl serde::Serialize + ?Sized)) {
     out.push_str(&serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned()));
 }
 
@@ -59,8 +56,11 @@ mod tests {
         ];
         let names = ["mcp.name", "a\"b", "", "\t", "ü"];
         let all: Attributes = names.into_iter().map(str::to_owned).zip(values).collect();
-        assert_eq!(serde_json::from_str::<Attributes>(&attributes(&all)).unwrap(), all);
-        assert_eq!(attributes(&Attributes::new()), "{}");
+        for all in [all, Attributes::new()] {
+            let mut out = String::new();
+            push_attributes(&mut out, &all);
+            assert_eq!(serde_json::from_str::<Attributes>(&out).unwrap(), all);
+        }
         for text in ["", "plain", "\u{1f}", "\"", "\\", "x".repeat(100).as_str()] {
             let mut out = String::new();
             push_text(&mut out, text);

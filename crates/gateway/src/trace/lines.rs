@@ -22,6 +22,7 @@ use super::{
     Attributes, Engine, Happening, Kind, Link, Nanos, Span, SpanId, Status, TraceId,
     otlp::{self, UNPACKED_BYTES_MAX},
 };
+use crate::store::traces::Packed;
 
 /// What a line is told to be that has none of the known shapes.
 const UNKNOWN: &str =
@@ -109,7 +110,7 @@ pub struct Mistake {
 /// What one line brought.
 #[derive(Debug, Default, PartialEq)]
 pub struct Brought {
-    pub spans: Vec<Span>,
+    pub spans: Vec<Packed>,
     /// Spans of it that were not taken.
     pub rejected: usize,
 }
@@ -211,7 +212,7 @@ fn span(text: &[u8], now: Nanos) -> Result<Brought, Why> {
         Shape { otlp: Some(_), .. } => otlp::read::json(text, now),
         Shape { ours: Some(_), .. } => {
             let line: Line = serde_json::from_slice(text).map_err(wrong)?;
-            return ours(line, now).map(|span| Brought { spans: vec![span], rejected: 0 });
+            return ours(line, now).map(|span| Brought { spans: vec![Packed::of(&span)], rejected: 0 });
         }
         Shape { python: Some(_), .. } => {
             return python::read(text, now).map_err(|why| Why::Other(why.to_owned()));

@@ -23,6 +23,7 @@ use super::{
 use crate::{
     dispatch::Surface,
     session::{CancelledBy, Session, Stop},
+    store::traces::Packed,
 };
 
 /// What a request is about.
@@ -175,7 +176,7 @@ pub(super) enum Entry {
         told: Value,
     },
     /// What others have recorded.
-    Reported(Vec<super::Span>),
+    Reported(Vec<Packed>),
 }
 
 pub(super) struct Began {
@@ -219,27 +220,9 @@ impl Entry {
                 Self::Began(began) => length(&began.input),
                 Self::Ended(ended) => length(&ended.end.output) + length(&ended.end.message),
                 Self::Signal { .. } | Self::Progress { .. } => 0,
-                Self::Reported(spans) => spans.iter().map(reported_bytes).sum(),
+                Self::Reported(spans) => spans.iter().map(Packed::bytes).sum(),
             }
     }
-}
-
-fn reported_bytes(span: &super::Span) -> usize {
-    fn of(value: &Value) -> usize {
-        match value {
-            Value::String(text) => text.len(),
-            Value::Array(values) => values.iter().map(|value| of(value) + 32).sum(),
-            Value::Object(object) => object.iter().map(|(name, value)| name.len() + of(value) + 64).sum(),
-            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
-        }
-    }
-    let known = |attributes: &super::Attributes| -> usize {
-        attributes.iter().map(|(name, value)| name.len() + of(value) + 64).sum()
-    };
-    let events: usize =
-        span.events.iter().map(|event| 64 + event.name.len() + known(&event.attributes)).sum();
-    let links: usize = span.links.iter().map(|link| 64 + known(&link.attributes)).sum();
-    512 + span.name.len() + span.session.len() + known(&span.attributes) + events + links
 }
 
 /// A request that has begun. Dropped without an end, it was cancelled.

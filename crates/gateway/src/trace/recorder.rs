@@ -14,7 +14,7 @@ use std::{
 };
 
 use super::{
-    Nanos, Span, SpanId,
+    Nanos, SpanId,
     levels::Levels,
     open::{Ended, Entry, OpenSpan},
     otlp,
@@ -25,7 +25,7 @@ use crate::{
     bearers::Bearers,
     pipeline::Clock,
     session::{CancelledBy, Stop},
-    store::traces::Batch,
+    store::traces::{Batch, Packed},
 };
 
 /// Entries that wait for the thread. An end has room behind it, so that what has begun is seen to end.
@@ -36,6 +36,8 @@ const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 const REPORTED_BYTES_MAX: usize = QUEUE_BYTES_MAX / 4;
 /// What is worked on at a time, so that a thread that has much to do rests between.
 const ENTRIES_TOGETHER: usize = 2048;
+/// So much is worth a transaction, without waiting for more.
+const BYTES_TOGETHER: usize = 4 * 1024 * 1024;
 /// Room for so many entries is kept when there are none.
 const ROOM_KEPT: usize = 1024;
 /// How long is gathered before rows are written: long enough for one transaction to hold many.
@@ -301,7 +303,7 @@ impl Recorder {
             self.note_running(&mut rows);
             let batch = rows.take(self.now());
             if !batch.is_empty() {
-                let ended = batch.ended().count() as u64;
+                let ended = batch.ended() as u64;
                 self.recorded.fetch_add(ended, Ordering::Relaxed);
                 for sink in &mut sinks {
                     if let Err(error) = sink.take(&batch) {
@@ -338,7 +340,8 @@ impl Recorder {
             queue = woken.unwrap_or_else(PoisonError::into_inner).0;
             queue.asleep = false;
         }
-        if !queue.stopped && !queue.entries.is_empty() && queue.entries.len() < ENTRIES_TOGETHER {
+        let is_enough = queue.entries.len() >= ENTRIES_TOGETHER || queue.bytes >= BYTES_TOGETHER;
+        if !queue.stopped && !queue.entries.is_empty() && !is_enough {
             let gathered = self.news.wait_timeout_while(queue, GATHERING, |queue| !queue.stopped);
             queue = gathered.unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -367,7 +370,7 @@ impl otlp::Sink for Recorder {
         lock(&self.queue).bytes <= REPORTED_BYTES_MAX / 2
     }
 
-    fn report(&self, spans: Vec<Span>) -> Result<(), otlp::Full> {
+    fn report(&self, spans: Vec<Packed>) -> Result<(), otlp::Full> {
         let entry = Entry::Reported(spans);
         let (bytes, waiting) = (entry.bytes(), lock(&self.queue).bytes);
         let has_room = waiting == 0 || waiting + bytes <= REPORTED_BYTES_MAX;

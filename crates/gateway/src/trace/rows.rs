@@ -18,7 +18,11 @@ use super::{
     recorder::Settings,
     redact,
 };
-use crate::{dispatch::Surface, session::Stop, store::traces::Batch};
+use crate::{
+    dispatch::Surface,
+    session::Stop,
+    store::traces::{Batch, Packed},
+};
 
 /// Who watches is told of progress no more often than this.
 const PROGRESS_INTERVAL: Nanos = 500_000_000;
@@ -44,7 +48,7 @@ pub(super) struct Rows {
     behind: Vec<SpanId>,
     spans: Vec<Span>,
     /// What others have recorded.
-    reported: Vec<Span>,
+    reported: Vec<Packed>,
     events: Vec<Event>,
     began: Vec<Running>,
     ended: Vec<SpanId>,

@@ -19,7 +19,7 @@ use crate::{
     pipeline::Gateway,
     serve::bytes,
     session::{LOCAL, Session, Transport},
-    store::traces::Batch,
+    store::traces::{Batch, Packed},
 };
 
 #[derive(Clone, Default)]
@@ -243,7 +243,7 @@ async fn nobody_reports_in_our_name() {
         recorded.kept.0.lock().unwrap().0.iter().find(|span| span.ended.is_none()).cloned().unwrap();
     let forged =
         Span { name: "harmless".to_owned(), status: Status::Ok, ended: Some(running.started + 1), ..running };
-    recorder.report(vec![forged]).unwrap();
+    recorder.report(vec![Packed::of(&forged)]).unwrap();
     call.await.unwrap();
     assert!(recorded.all().0.iter().all(|span| span.name != "harmless"));
 }
@@ -314,6 +314,7 @@ async fn what_finds_no_room_is_counted_and_keeps_nobody_waiting() {
         events: Vec::new(),
         links: Vec::new(),
     };
+    let span = Packed::of(&span);
     let stuck = held.lock().unwrap();
     let mut refused = 0;
     for _ in 0..100_000 {

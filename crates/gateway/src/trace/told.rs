@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Span, metrics::Metrics, otlp::Exporter, recorder::Sink};
-use crate::store::traces::Batch;
+use crate::store::traces::{Batch, Packed};
 
 /// Tells of everything that has ended.
 pub struct Told {
@@ -16,7 +16,9 @@ impl Sink for Told {
         // Labels of metrics are for what we did ourselves. Who reports could name what they like and fill the table.
         batch.spans.iter().for_each(|span| self.metrics.observe(span));
         if self.exporter.is_on() {
-            let ended: Vec<Span> = batch.ended().cloned().collect();
+            let ours = batch.spans.iter().filter(|span| span.ended.is_some()).cloned();
+            let reported = batch.reported.iter().filter(|span| span.ended.is_some()).map(Packed::span);
+            let ended: Vec<Span> = ours.chain(reported).collect();
             if !ended.is_empty() {
                 self.exporter.offer(&Arc::new(ended));
             }
@@ -43,7 +45,7 @@ mod tests {
             span.attributes.insert(names::TOOL.to_owned(), json!(tool));
             span
         };
-        let reported = (0..2000).map(|number| named(format!("theirs{number}"))).collect();
+        let reported = (0..2000).map(|number| Packed::of(&named(format!("theirs{number}")))).collect();
         told.take(&Batch { reported, ..Batch::default() }).unwrap();
         told.take(&Batch { spans: vec![named("ours".to_owned())], ..Batch::default() }).unwrap();
         let page = metrics.render(&Totals::default());

@@ -15,6 +15,7 @@ use super::{
     events, files, index,
     lost::Owner,
     members::Memory,
+    packed::Packed,
     schema::{DAY_SCHEMA, EVENTS_FILE, EVENTS_SCHEMA},
 };
 use crate::trace::{Event, Nanos, Span, SpanId, TraceId};
@@ -71,12 +72,13 @@ impl Appender {
     /// The spans of one day are there whole or not at all. If a day's file cannot be written, those of other days still
     /// are, and the first error is returned.
     pub fn append(&mut self, batch: &Batch, now: Nanos) -> Result<Appended, Error> {
-        let mut parts: BTreeMap<Part, Vec<&Span>> = BTreeMap::new();
-        for (source, spans) in [(Source::Ours, &batch.spans), (Source::Reported, &batch.reported)] {
-            for span in newest_of_each(spans) {
-                let day = Day::to_keep(span.started, now, self.shared.options.max_age_days);
-                parts.entry(Part { day, source }).or_default().push(span);
-            }
+        let ours: Vec<Packed> = newest_of_each(&batch.spans, of_span).map(Packed::of).collect();
+        let ours = ours.iter().map(|span| (Source::Ours, span));
+        let reported = newest_of_each(&batch.reported, of_packed).map(|span| (Source::Reported, span));
+        let mut parts: BTreeMap<Part, Vec<&Packed>> = BTreeMap::new();
+        for (source, span) in ours.chain(reported) {
+            let day = Day::to_keep(span.started, now, self.shared.options.max_age_days);
+            parts.entry(Part { day, source }).or_default().push(span);
         }
         let mut done = Appended::default();
         let mut failed = None;
@@ -102,7 +104,7 @@ impl Appender {
         failed.map_or(Ok(done), Err)
     }
 
-    pub(super) fn append_to(&mut self, part: Part, spans: &[&Span], now: Nanos) -> Result<Appended, Error> {
+    pub(super) fn append_to(&mut self, part: Part, spans: &[&Packed], now: Nanos) -> Result<Appended, Error> {
         // What ran when its process ended can be told from what still does.
         let runs = !part.is_reported() && spans.iter().any(|span| span.ended.is_none());
         let owner = if runs { Some(self.owner.name()?) } else { None };
@@ -116,7 +118,7 @@ impl Appender {
         })
     }
 
-    fn write(&mut self, part: Part, spans: &[&Span], owner: Option<&str>) -> Result<Appended, Error> {
+    fn write(&mut self, part: Part, spans: &[&Packed], owner: Option<&str>) -> Result<Appended, Error> {
         let file = self.open(part)?;
         let written = batch::write(&mut file.connection, &mut file.memory, spans, owner);
         // What was read of a batch that was undone is not so.
@@ -217,17 +219,31 @@ pub(super) fn number(id: SpanId) -> i64 {
     i64::from_be_bytes(id.0)
 }
 
+/// Which span something is, and whether it has ended.
+type Newness = ((TraceId, SpanId), bool);
+
 /// Of a span that is there several times, what is known last: its end, or else what came last.
-fn newest_of_each(spans: &[Span]) -> impl Iterator<Item = &Span> {
-    let mut newest: HashMap<(TraceId, SpanId), usize, foldhash::fast::RandomState> = HashMap::default();
+fn newest_of_each<T>(spans: &[T], newness: impl Fn(&T) -> Newness) -> impl Iterator<Item = &T> {
+    let mut newest: HashMap<(TraceId, SpanId), (usize, bool), foldhash::fast::RandomState> =
+        HashMap::default();
     newest.reserve(spans.len());
     for (place, span) in spans.iter().enumerate() {
-        let known = newest.entry((span.trace, span.id)).or_insert(place);
-        let has_ended = spans.get(*known).is_some_and(|span| span.ended.is_some());
-        if !has_ended {
-            *known = place;
+        let (id, has_ended) = newness(span);
+        let known = newest.entry(id).or_insert((place, has_ended));
+        if !known.1 {
+            *known = (place, has_ended);
         }
     }
-    let is_newest = move |(place, span): &(usize, &Span)| newest.get(&(span.trace, span.id)) == Some(place);
+    let is_newest = move |(place, span): &(usize, &T)| {
+        newest.get(&newness(span).0).is_some_and(|(newest, _)| newest == place)
+    };
     spans.iter().enumerate().filter(is_newest).map(|(_, span)| span)
+}
+
+fn of_span(span: &Span) -> Newness {
+    ((span.trace, span.id), span.ended.is_some())
+}
+
+fn of_packed(span: &Packed) -> Newness {
+    ((span.trace, span.id), span.ended.is_some())
 }

@@ -6,13 +6,13 @@ use super::{
     super::Error,
     Appended,
     appender::number,
-    hot::{Hot, NAME_BYTES_MAX, cut, is_root},
     index,
     members::Memory,
+    packed::{Packed, Text},
     schema::{engine_code, kind_code, status_code, status_of},
     sessions::Changes,
 };
-use crate::trace::{Nanos, Span, json};
+use crate::trace::Nanos;
 
 const INSERT: &str = "
 INSERT INTO spans (trace, span, parent, session, engine, kind, status, root, started, ended, waited, name,
@@ -38,7 +38,7 @@ struct Known {
 pub(super) fn write(
     connection: &mut Connection,
     memory: &mut Memory,
-    spans: &[&Span],
+    spans: &[&Packed],
     owner: Option<&str>,
 ) -> Result<Appended, Error> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -50,7 +50,7 @@ pub(super) fn write(
 fn write_within(
     transaction: &Connection,
     memory: &mut Memory,
-    spans: &[&Span],
+    spans: &[&Packed],
     owner: Option<&str>,
 ) -> Result<Appended, Error> {
     let mut changes = Changes::default();
@@ -121,7 +121,7 @@ struct Writing<'a, 't> {
 
 impl<'a> Writing<'a, '_> {
     /// Writes spans of one trace and session; the rows that are new.
-    fn trace(&mut self, memory: &mut Memory, spans: &[(i64, &'a Span)]) -> Result<Range, Error> {
+    fn trace(&mut self, memory: &mut Memory, spans: &[(i64, &'a Packed)]) -> Result<Range, Error> {
         let mut range = Range::default();
         let Some(trace) = spans.first().map(|(_, span)| span.trace) else { return Ok(range) };
         let members = memory.take(self.transaction, trace)?;
@@ -140,8 +140,7 @@ impl<'a> Writing<'a, '_> {
         Ok(range)
     }
 
-    fn insert(&mut self, session: i64, span: &'a Span) -> Result<i64, Error> {
-        let hot = Hot::of(span);
+    fn insert(&mut self, session: i64, span: &'a Packed) -> Result<i64, Error> {
         self.insert.execute(params![
             span.trace.0,
             number(span.id),
@@ -150,25 +149,29 @@ impl<'a> Writing<'a, '_> {
             engine_code(span.engine),
             kind_code(span.kind),
             status_code(span.status),
-            is_root(span),
+            span.is_root(),
             span.started,
             span.ended,
             span.waited,
-            cut(&span.name, NAME_BYTES_MAX),
-            hot.method,
-            hot.tool,
-            hot.operation,
-            hot.peer,
-            hot.agent,
-            hot.client,
-            hot.request,
-            hot.parent_request,
-            hot.error,
-            hot.tokens,
+            span.text(Text::Name),
+            span.text(Text::Method),
+            span.text(Text::Tool),
+            span.text(Text::Operation),
+            span.text(Text::Peer),
+            span.text(Text::Agent),
+            span.text(Text::Client),
+            span.text(Text::Request),
+            span.text(Text::ParentRequest),
+            span.text(Text::Error),
+            span.tokens,
         ])?;
         let row = self.transaction.last_insert_rowid();
-        let (attributes, events, links) = written(span)?;
-        self.detail.execute(params![row, attributes, events, links])?;
+        self.detail.execute(params![
+            row,
+            span.text(Text::Attributes),
+            span.text(Text::Events),
+            span.text(Text::Links)
+        ])?;
         if let (Some(owner), None) = (self.owner, span.ended) {
             self.transaction.prepare_cached("INSERT INTO running VALUES (?1, ?2)")?.execute((row, owner))?;
         }
@@ -178,12 +181,12 @@ impl<'a> Writing<'a, '_> {
     }
 
     /// A span that is there already.
-    fn again(&mut self, row: i64, known: &Known, session: i64, span: &'a Span) -> Result<(), Error> {
+    fn again(&mut self, row: i64, known: &Known, session: i64, span: &'a Packed) -> Result<(), Error> {
         if known.has_ended || known.started != span.started || known.session != session {
             self.done.ignored += 1;
             return Ok(());
         }
-        update(self.transaction, row, span, &Hot::of(span))?;
+        update(self.transaction, row, span)?;
         if span.ended.is_some() {
             self.transaction.prepare_cached("DELETE FROM running WHERE id = ?1")?.execute([row])?;
         }
@@ -215,40 +218,26 @@ fn known(connection: &Connection, row: i64) -> Result<Option<Known>, Error> {
     Ok(known)
 }
 
-fn update(connection: &Connection, row: i64, span: &Span, hot: &Hot<'_>) -> Result<(), Error> {
+fn update(connection: &Connection, row: i64, span: &Packed) -> Result<(), Error> {
     connection.prepare_cached(UPDATE)?.execute(params![
         row,
         status_code(span.status),
         span.ended,
         span.waited,
-        cut(&span.name, NAME_BYTES_MAX),
-        hot.method,
-        hot.tool,
-        hot.operation,
-        hot.peer,
-        hot.agent,
-        hot.client,
-        hot.request,
-        hot.parent_request,
-        hot.error,
-        hot.tokens,
+        span.text(Text::Name),
+        span.text(Text::Method),
+        span.text(Text::Tool),
+        span.text(Text::Operation),
+        span.text(Text::Peer),
+        span.text(Text::Agent),
+        span.text(Text::Client),
+        span.text(Text::Request),
+        span.text(Text::ParentRequest),
+        span.text(Text::Error),
+        span.tokens,
     ])?;
-    let (attributes, events, links) = written(span)?;
     connection
         .prepare_cached("UPDATE details SET attributes = ?2, events = ?3, links = ?4 WHERE id = ?1")?
-        .execute(params![row, attributes, events, links])?;
+        .execute(params![row, span.text(Text::Attributes), span.text(Text::Events), span.text(Text::Links)])?;
     Ok(())
-}
-
-type Written = (String, Option<String>, Option<String>);
-
-fn written(span: &Span) -> Result<Written, Error> {
-    let failed = |cause: serde_json::Error| {
-        tracing::error!(%cause, "a span could not be written as JSON");
-        Error::Io
-    };
-    let attributes = json::attributes(&span.attributes);
-    let events = (!span.events.is_empty()).then(|| serde_json::to_string(&span.events)).transpose();
-    let links = (!span.links.is_empty()).then(|| serde_json::to_string(&span.links)).transpose();
-    Ok((attributes, events.map_err(failed)?, links.map_err(failed)?))
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use super::{super::Error, hot::session_id, rows::EventRow};
+use super::{super::Error, packed::session_id, rows::EventRow};
 use crate::trace::{Event, Nanos, SpanId, TraceId, json};
 
 /// Events of one row. Whoever wants the next one only reads so many.

@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use serde_json::Value;
 
-use super::{super::Error, hot::cut};
+use super::{super::Error, packed::cut};
 
 /// Bytes of one span that it can be found by. A long result fills the index without making anything easier to find.
 const TEXT_BYTES_MAX: usize = 16 * 1024;

@@ -18,6 +18,7 @@ use super::{
     appender::Appender,
     day::Part,
     files,
+    packed::Packed,
     rows::{SPAN_COLUMNS, whole_span},
 };
 use crate::trace::{Nanos, Span, Status, names};
@@ -147,10 +148,10 @@ impl Appender {
         let mut lost = Vec::new();
         for owner in owners.iter().filter(|owner| Some(*owner) != own.as_ref()) {
             if let Some(since) = gone_since(directory, owner) {
-                lost.extend(spans_of(connection, owner, since.min(now))?);
+                lost.extend(spans_of(connection, owner, since.min(now))?.iter().map(Packed::of));
             }
         }
-        let lost: Vec<&Span> = lost.iter().collect();
+        let lost: Vec<&Packed> = lost.iter().collect();
         if lost.is_empty() {
             return Ok(0);
         }

@@ -17,11 +17,11 @@ mod day;
 mod events;
 mod files;
 mod graph;
-mod hot;
 mod index;
 mod lists;
 mod lost;
 mod members;
+mod packed;
 mod readers;
 mod retention;
 mod rows;
@@ -44,8 +44,8 @@ pub use self::{
     appender::Appender,
     blocks::SpanBlock,
     graph::{Edge, Graph, Node, NodeKind},
-    hot::TAGS,
     lists::{Cursor, OperationFilter, Page, SessionFilter},
+    packed::{Packed, TAGS},
     rows::{EventRow, HappeningRow, LinkRow, SessionRow, SpanFull, SpanRow, Stats},
     search::SearchFilter,
     servers::{LatencyRow, OperationStats, ServerDetails, ServerStats, TokenRow},
@@ -93,7 +93,7 @@ pub struct Batch {
     /// What we recorded.
     pub spans: Vec<Span>,
     /// What others say.
-    pub reported: Vec<Span>,
+    pub reported: Vec<Packed>,
     pub events: Vec<Event>,
 }
 
@@ -109,9 +109,10 @@ impl Batch {
         if ours > 0.0 { ours / (ours + theirs) } else { 0.0 }
     }
 
-    /// Spans that have ended, whoever says so.
-    pub fn ended(&self) -> impl Iterator<Item = &Span> {
-        self.spans.iter().chain(&self.reported).filter(|span| span.ended.is_some())
+    /// How many spans have ended, whoever says so.
+    pub(crate) fn ended(&self) -> usize {
+        let ours = self.spans.iter().filter(|span| span.ended.is_some()).count();
+        ours + self.reported.iter().filter(|span| span.ended.is_some()).count()
     }
 }
 

@@ -6,10 +6,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     super::Error,
-    hot::{cut, is_root, session_id, tags, text},
+    packed::{Packed, Text, cut, session_id},
     schema::{engine_code, status_code},
 };
-use crate::trace::{Nanos, Span, Status, names};
+use crate::trace::{Nanos, Status};
 
 const TITLE_BYTES_MAX: usize = 256;
 
@@ -66,16 +66,16 @@ struct Change<'a> {
     running: i64,
     waiting: i64,
     /// The span that came first.
-    any: &'a Span,
+    any: &'a Packed,
     first: Nanos,
     last: Option<Nanos>,
-    first_root: Option<&'a Span>,
-    last_root: Option<&'a Span>,
+    first_root: Option<&'a Packed>,
+    last_root: Option<&'a Packed>,
 }
 
 impl<'a> Changes<'a> {
     /// The row of a span's session, or the one that it will have.
-    pub(super) fn session(&mut self, connection: &Connection, span: &'a Span) -> Result<i64, Error> {
+    pub(super) fn session(&mut self, connection: &Connection, span: &'a Packed) -> Result<i64, Error> {
         let session = session_id(&span.session);
         if let Some(row) = self.rows.get(session) {
             return Ok(*row);
@@ -105,7 +105,7 @@ impl<'a> Changes<'a> {
     }
 
     /// Counts a span that is new, or one that was known with another status.
-    pub(super) fn add(&mut self, session: i64, span: &'a Span, before: Option<Status>) {
+    pub(super) fn add(&mut self, session: i64, span: &'a Packed, before: Option<Status>) {
         let change = self.changes.entry(session).or_insert(Change {
             spans: 0,
             errors: 0,
@@ -123,7 +123,7 @@ impl<'a> Changes<'a> {
         change.waiting += difference(before, span.status, Status::Waiting);
         change.first = change.first.min(span.started);
         change.last = change.last.max(span.ended);
-        if is_root(span) {
+        if span.is_root() {
             if change.first_root.is_none_or(|known| span.started < known.started) {
                 change.first_root = Some(span);
             }
@@ -143,19 +143,18 @@ impl<'a> Changes<'a> {
         for (row, change) in changes {
             let last_root = change.last_root.map(|span| (span.started, status_code(span.status)));
             let said = change.first_root.unwrap_or(change.any);
-            let given = |name| text(&said.attributes, name);
             if self.new.is_some_and(|(first, _)| *row >= first) {
                 insert.execute(params![
                     row,
                     session_id(&said.session),
                     engine_code(said.engine),
                     status_code(change.status()),
-                    cut(&said.name, TITLE_BYTES_MAX),
-                    given(names::AGENT),
-                    given(names::CONNECTION),
-                    given(names::PRINCIPAL),
-                    given(names::TRANSPORT),
-                    tags(&said.attributes),
+                    cut(said.name(), TITLE_BYTES_MAX),
+                    said.text(Text::Agent),
+                    said.text(Text::Connection),
+                    said.text(Text::Principal),
+                    said.text(Text::Transport),
+                    said.text(Text::Tags),
                     change.first,
                     change.last,
                     change.spans,
@@ -183,12 +182,12 @@ impl<'a> Changes<'a> {
                 describe.execute(params![
                     row,
                     root.started,
-                    cut(&root.name, TITLE_BYTES_MAX),
-                    given(names::AGENT),
-                    given(names::CONNECTION),
-                    given(names::PRINCIPAL),
-                    given(names::TRANSPORT),
-                    tags(&root.attributes),
+                    cut(said.name(), TITLE_BYTES_MAX),
+                    said.text(Text::Agent),
+                    said.text(Text::Connection),
+                    said.text(Text::Principal),
+                    said.text(Text::Transport),
+                    said.text(Text::Tags),
                 ])?;
             }
         }

@@ -11,7 +11,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{
-    Batch, Options, Page, TraceStore,
+    Batch, Options, Packed, Page, TraceStore,
     day::{Part, Source},
 };
 use crate::trace::{Engine, Event, Kind, Nanos, Span, SpanId, Status, TraceId, names};
@@ -87,7 +87,7 @@ fn batch(spans: impl IntoIterator<Item = Span>) -> Batch {
 }
 
 fn reported(spans: impl IntoIterator<Item = Span>) -> Batch {
-    Batch { reported: spans.into_iter().collect(), ..Batch::default() }
+    Batch { reported: spans.into_iter().map(|span| Packed::of(&span)).collect(), ..Batch::default() }
 }
 
 /// The file of today.

@@ -9,9 +9,9 @@ use super::{
     TraceStore,
     appender::number,
     day::Part,
-    hot::session_id,
     lists::one,
     members,
+    packed::session_id,
     readers::Days,
     rows::{
         SPAN_COLUMNS, SPAN_COLUMNS_COUNT, SessionRow, SpanFull, SpanRow, full_span, span_row, whole_span,

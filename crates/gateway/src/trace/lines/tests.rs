@@ -12,7 +12,7 @@ fn lines(text: impl Into<Vec<u8>>) -> Vec<Result<Brought, Mistake>> {
 }
 
 fn spans(text: impl Into<Vec<u8>>) -> Vec<Span> {
-    lines(text).into_iter().flat_map(|brought| brought.unwrap().spans).collect()
+    lines(text).into_iter().flat_map(|brought| brought.unwrap().spans).map(|span| span.span()).collect()
 }
 
 proptest! {

@@ -15,6 +15,7 @@ use super::{
     veil,
     wire::{self, kind, status},
 };
+use crate::store::traces::Packed;
 use crate::trace::{
     Attributes, Engine, Happening, Kind, Link, Nanos, Span, SpanId, Status, TraceId,
     names::{self, otel},
@@ -104,7 +105,7 @@ impl Reports {
                 if !is_named {
                     self.unnamed.push(self.received.spans.len());
                 }
-                self.received.spans.push(span);
+                self.received.spans.push(Packed::of(&span));
             }
             Err(refusal) => {
                 self.received.rejected += 1;

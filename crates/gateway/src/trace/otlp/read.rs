@@ -15,12 +15,12 @@ use super::{
     origin::Origin,
     wire::{Resource, Scope, Span as Wire},
 };
-use crate::trace::{Nanos, Span};
+use crate::{store::traces::Packed, trace::Nanos};
 
 /// What a request reported.
 #[derive(Debug, Default, PartialEq)]
 pub struct Received {
-    pub spans: Vec<Span>,
+    pub spans: Vec<Packed>,
     /// How many spans were not taken.
     pub rejected: usize,
     /// Why the first of them was not.

@@ -25,13 +25,11 @@ use super::{
     read::{self, Received, Unreadable},
     wire::{Failure, PartialSuccess, Response as Answer},
 };
-use crate::{serve::http::Guard, trace::Span};
+use crate::{serve::http::Guard, store::traces::Packed};
 
 /// Where traces are reported.
 pub const PATH: &str = "/v1/traces";
 
-/// How many requests are read at once. A turn is taken once the body is there, so that slow senders hold none.
-const READING_MAX: usize = 4;
 /// How long one waits for its turn.
 const TURN: Duration = Duration::from_secs(5);
 /// Bodies that have come in part or wait for their turn take so much memory together.
@@ -52,7 +50,7 @@ const RETRY_AFTER_SECONDS: u64 = 1;
 /// Where reported spans go. It never waits.
 pub trait Sink: Send + Sync + 'static {
     /// Takes all of them or none.
-    fn report(&self, spans: Vec<Span>) -> Result<(), Full>;
+    fn report(&self, spans: Vec<Packed>) -> Result<(), Full>;
     /// Whether there is room for a few more.
     fn has_room(&self) -> bool;
 }
@@ -68,6 +66,12 @@ pub(super) struct Intake {
     reading: Semaphore,
     /// Kibibytes that bodies may still take.
     room: Arc<Semaphore>,
+}
+
+/// How many requests are read at once: half as many as there are processors, which leaves the others to calls and to the
+/// thread that writes what was read. A turn is taken once the body is there, so that slow senders hold none.
+fn reading_max() -> usize {
+    (std::thread::available_parallelism().map_or(1, usize::from) / 2).max(1)
 }
 
 /// A body that has come whole, and the room that it takes.
@@ -105,7 +109,7 @@ pub(super) enum Refused {
 impl Intake {
     pub(super) fn new(sink: Arc<dyn Sink>) -> Arc<Self> {
         let room = Arc::new(Semaphore::new(BODIES_KIBIBYTES_MAX));
-        Arc::new(Self { sink, reading: Semaphore::new(READING_MAX), room })
+        Arc::new(Self { sink, reading: Semaphore::new(reading_max()), room })
     }
 
     /// Waits for the whole of a body, for as long as it keeps coming. It takes room as it comes, so that who sends slowly

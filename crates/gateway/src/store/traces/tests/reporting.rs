@@ -102,7 +102,7 @@ async fn pages_go_on_over_both() {
     let both = Batch {
         spans: (0..20).map(span).collect(),
         reported: (20..45)
-            .map(|number| Span { started: NOW + (45 - number as i64) * SECOND, ..span(number) })
+            .map(|number| Packed::of(&Span { started: NOW + (45 - number as i64) * SECOND, ..span(number) }))
             .collect(),
         events: Vec::new(),
     };

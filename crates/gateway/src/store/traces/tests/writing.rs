@@ -252,7 +252,7 @@ async fn events_and_spans_are_written_anew_where_their_files_were_removed_or_rep
     let mut appender = store.appender();
     let told = |number: u64| Batch {
         spans: vec![running(span(number))],
-        reported: vec![span(number + 100)],
+        reported: vec![Packed::of(&span(number + 100))],
         events: vec![event(number as i64)],
     };
     appender.append(&told(1), NOW).unwrap();

@@ -43,7 +43,7 @@ async fn fake(answers: &[StatusCode]) -> (Arc<Fake>, config::Export) {
             }
             let now = i64::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap();
             let read = read::protobuf(&read::unpack(&body).unwrap(), now.max(NOW)).unwrap();
-            fake.spans.lock().unwrap().extend(read.spans);
+            fake.spans.lock().unwrap().extend(read.spans.iter().map(Packed::span));
             fake.came.notify_one();
             StatusCode::OK.into_response()
         }

@@ -19,7 +19,7 @@ fn report(resource: &Value, scope: &str, kind: u8, given: &Value) -> Span {
     }]});
     let read = read::json(request.to_string().as_bytes(), NOW).unwrap();
     assert_eq!((read.rejected, read.why), (0, None));
-    read.spans.into_iter().next().unwrap()
+    read.spans[0].span()
 }
 
 /// REQ-IATTR-17: what has an older name is stored under ours, and nothing is lost.
@@ -162,7 +162,7 @@ fn errors_say_what_they_are() {
             "traceId": "07".repeat(16), "spanId": "09".repeat(8), "startTimeUnixNano": NOW, "endTimeUnixNano": NOW,
             "status": status, "attributes": super::attributes_json(attributes.as_object().unwrap().clone()), "events": events,
         }]}]}]});
-        read::json(request.to_string().as_bytes(), NOW).unwrap().spans.remove(0)
+        read::json(request.to_string().as_bytes(), NOW).unwrap().spans[0].span()
     };
     let failed = span(json!({"code": 2, "message": "no such file, Bearer abcdefgh1"}), json!({}), json!([]));
     assert_eq!(failed.status, Status::Error);

@@ -23,11 +23,11 @@ pub(super) struct Kept {
 }
 
 impl Sink for Kept {
-    fn report(&self, spans: Vec<Span>) -> Result<(), Full> {
+    fn report(&self, spans: Vec<Packed>) -> Result<(), Full> {
         if self.is_full.load(std::sync::atomic::Ordering::Relaxed) {
             return Err(Full);
         }
-        self.spans.lock().unwrap().extend(spans);
+        self.spans.lock().unwrap().extend(spans.iter().map(Packed::span));
         Ok(())
     }
 
