@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use super::Attributes;
-
 /// Writes a text as JSON.
 pub(crate) fn push_text(out: &mut String, text: &str) {
     // No early end, so that many bytes are looked at together.
@@ -19,7 +17,10 @@ pub(crate) fn push_text(out: &mut String, text: &str) {
 }
 
 /// Writes attributes as an object.
-pub(crate) fn push_attributes(out: &mut String, attributes: &Attributes) {
+pub(crate) fn push_attributes<'v>(
+    out: &mut String,
+    attributes: impl IntoIterator<Item = (&'v str, &'v Value)>,
+) {
     let mut before = '{';
     for (name, value) in attributes {
         out.push(before);
@@ -31,7 +32,7 @@ pub(crate) fn push_attributes(out: &mut String, attributes: &Attributes) {
             other => push(out, other),
         }
     }
-    out.push_str(if attributes.is_empty() { "{}" } else { "}" });
+    out.push_str(if before == '{' { "{}" } else { "}" });
 }
 
 /// Values and texts cannot fail to be written.
@@ -44,6 +45,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::trace::Attributes;
 
     #[test]
     fn what_is_written_is_what_was_there() {
@@ -58,7 +60,7 @@ mod tests {
         let all: Attributes = names.into_iter().map(str::to_owned).zip(values).collect();
         for all in [all, Attributes::new()] {
             let mut out = String::new();
-            push_attributes(&mut out, &all);
+            push_attributes(&mut out, all.iter());
             assert_eq!(serde_json::from_str::<Attributes>(&out).unwrap(), all);
         }
         for text in ["", "plain", "\u{1f}", "\"", "\\", "x".repeat(100).as_str()] {

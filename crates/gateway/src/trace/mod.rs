@@ -2,6 +2,7 @@
 //!
 //! Tracing observes and steers nothing. Whatever goes wrong here, calls go on.
 
+pub mod attributes;
 pub(crate) mod ids;
 pub(crate) mod json;
 mod kept;
@@ -21,9 +22,10 @@ pub mod span;
 mod tests;
 mod told;
 
+pub use attributes::{Attributes, Sorted};
 pub use kept::Kept;
 pub use levels::{Level, Levels};
 pub use open::OpenSpan;
 pub use recorder::{Counts, Recorder, Settings, Sink};
-pub use span::{Attributes, Engine, Event, Happening, Kind, Link, Nanos, Span, SpanId, Status, TraceId};
+pub use span::{Engine, Event, Happening, Kind, Link, Nanos, Span, SpanId, Status, TraceId};
 pub use told::Told;

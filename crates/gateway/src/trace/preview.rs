@@ -1,20 +1,23 @@
 //! Values that are too long to be kept, cut so that whoever looks knows it.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{
+    attributes::Sorted,
     names::{BYTES, HASH, TRUNCATED},
-    span::Attributes,
 };
 
 /// So much of a value is kept.
 pub const PREVIEW_BYTES: usize = 30_720;
 
 /// Keeps a text under a name, or its beginning with how long it is and its hash.
-pub fn keep(attributes: &mut Attributes, name: &str, text: String) {
+pub fn keep<'a>(attributes: &mut Sorted<'a>, name: impl Into<Cow<'a, str>>, text: String) {
+    let name = name.into();
     if text.len() <= PREVIEW_BYTES {
-        attributes.insert(name.to_owned(), Value::String(text));
+        attributes.insert(name, Value::String(text));
         return;
     }
     let hash = Sha256::digest(text.as_bytes());
@@ -22,21 +25,21 @@ pub fn keep(attributes: &mut Attributes, name: &str, text: String) {
     attributes.insert(format!("{name}{HASH}"), hash.into());
     attributes.insert(format!("{name}{BYTES}"), text.len().into());
     attributes.insert(format!("{name}{TRUNCATED}"), true.into());
-    attributes.insert(name.to_owned(), Value::String(beginning(text, PREVIEW_BYTES)));
+    attributes.insert(name, Value::String(beginning(text, PREVIEW_BYTES)));
 }
 
 /// Cuts every value that is too long. A long list or object becomes the beginning of its text.
-pub fn cut(attributes: &mut Attributes) {
+pub fn cut(attributes: &mut Sorted<'_>) {
     let is_long = |value: &Value| match value {
         Value::String(text) => text.len() > PREVIEW_BYTES,
         Value::Array(_) | Value::Object(_) => value.to_string().len() > PREVIEW_BYTES,
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     };
-    let long = attributes.iter().filter(|(_, value)| is_long(value)).map(|(name, _)| name.clone());
+    let long = attributes.iter().filter(|(_, value)| is_long(value)).map(|(name, _)| name.to_owned());
     for name in long.collect::<Vec<String>>() {
         match attributes.remove(&name) {
-            Some(Value::String(text)) => keep(attributes, &name, text),
-            Some(value) => keep(attributes, &name, value.to_string()),
+            Some(Value::String(text)) => keep(attributes, name, text),
+            Some(value) => keep(attributes, name, value.to_string()),
             None => {}
         }
     }
@@ -51,6 +54,7 @@ pub(crate) fn beginning(mut text: String, bytes_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::Attributes;
 
     fn kept(text: &str) -> Attributes {
         let mut attributes = Attributes::from([("mcp.tool.output_json".to_owned(), text.into())]);

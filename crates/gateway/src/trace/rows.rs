@@ -245,7 +245,7 @@ impl Rows {
 
     fn attributes(&self, began: &Began, operation: Option<&str>) -> Attributes {
         let mut attributes = Attributes::new();
-        let mut set = |name: &str, value: Value| attributes.insert(name.to_owned(), value);
+        let mut set = |name: &'static str, value: Value| attributes.insert(name, value);
         set(names::REQUEST_ID, (*began.ids.request).into());
         set(names::AGENT, self.settings.server_id.as_str().into());
         if !began.method.is_empty() {
@@ -277,12 +277,12 @@ impl Rows {
             set(names::PROGRESS_TOKEN, serde_json::from_str(&code::mask(token)).unwrap_or(Value::Null));
         }
         match &began.about {
-            About::Nothing => None,
+            About::Nothing => {}
             About::Tool(tool) => set(names::TOOL, code::mask(tool).into()),
             About::Resource(uri) => set(names::RESOURCE, redact::uri(uri).into()),
             About::Prompt(name) => set(names::PROMPT, code::mask(name).into()),
             About::Workflow { name, .. } => set(names::WORKFLOW, code::mask(name).into()),
-        };
+        }
         attributes
     }
 
@@ -304,8 +304,8 @@ impl Rows {
         understand(&span, &mut end);
         span.status = end.status.unwrap_or(Status::Ok);
         let took = span.ended.unwrap_or(at) - span.started;
-        let set = |attributes: &mut Attributes, name: &str, value: Value| {
-            attributes.insert(name.to_owned(), value);
+        let set = |attributes: &mut Attributes, name: &'static str, value: Value| {
+            attributes.insert(name, value);
         };
         let attributes = &mut span.attributes;
         set(attributes, names::DURATION_MS, (took as f64 / 1e6).into());

@@ -1,15 +1,13 @@
 //! What is recorded: spans, what happened within them, and the sessions that they belong to.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+
+use super::Attributes;
 
 /// Nanoseconds since 1970.
 pub type Nanos = i64;
-
-/// What is known of a span, by name. Names stand in [`super::names`].
-pub type Attributes = BTreeMap<String, Value>;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $bytes:literal) => {

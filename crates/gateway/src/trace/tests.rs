@@ -279,7 +279,7 @@ async fn a_level_says_how_much_is_recorded() {
         let finished = recorded.finished();
         assert_eq!(finished.len(), spans, "{level:?}");
         let kept = finished.iter().flat_map(|span| span.attributes.keys());
-        let kept = kept.filter(|name| [names::INPUT, names::OUTPUT].contains(&name.as_str()));
+        let kept = kept.filter(|name| [names::INPUT, names::OUTPUT].contains(name));
         assert_eq!(kept.count(), previews, "{level:?}");
     }
 }

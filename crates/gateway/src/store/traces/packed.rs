@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::trace::{
-    Attributes, Engine, Happening, Kind, Link, Nanos, Span, SpanId, Status, TraceId, json,
+    Attributes, Engine, Happening, Kind, Link, Nanos, Sorted, Span, SpanId, Status, TraceId, json,
     names::{self, otel},
 };
 
@@ -69,11 +69,16 @@ pub struct Packed {
 impl Packed {
     #[must_use]
     pub fn of(span: &Span) -> Self {
-        let hot = Hot::of(&span.attributes);
-        let mut texts = Texts::with_capacity(span.name.len() + 64 * span.attributes.len() + 256);
+        Self::with(span, &span.attributes)
+    }
+
+    /// A span with attributes that are not its own yet.
+    pub(crate) fn with(span: &Span, attributes: &Sorted<'_>) -> Self {
+        let hot = Hot::of(attributes);
+        let mut texts = Texts::with_capacity(span.name.len() + 64 * attributes.len() + 256);
         texts.push(Text::Name, cut(&span.name, NAME_BYTES_MAX));
         hot.write(span.status, &mut texts);
-        texts.write(Text::Attributes, |out| json::push_attributes(out, &span.attributes));
+        texts.write(Text::Attributes, |out| json::push_attributes(out, attributes.iter()));
         if !span.events.is_empty() {
             texts.write(Text::Events, |out| json::push(out, &span.events));
         }
@@ -205,10 +210,10 @@ struct Hot<'a> {
 const HOT: usize = Text::Tags as usize;
 
 impl<'a> Hot<'a> {
-    fn of(attributes: &'a Attributes) -> Self {
+    fn of(attributes: &'a Sorted<'_>) -> Self {
         let mut hot = Self::default();
-        for (name, value) in attributes {
-            let (which, is_ours) = match name.as_str() {
+        for (name, value) in attributes.iter() {
+            let (which, is_ours) = match name {
                 names::METHOD => (Text::Method, true),
                 otel::METHOD => (Text::Method, false),
                 names::TOOL => (Text::Tool, true),

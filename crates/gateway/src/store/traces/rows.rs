@@ -207,16 +207,16 @@ pub(super) fn full_span(row: &Row<'_>, part: Part) -> rusqlite::Result<SpanFull>
     let events = span.events.into_iter().map(|event| HappeningRow {
         name: event.name,
         at_us: micros(event.at),
-        attributes: event.attributes.into_iter().collect(),
+        attributes: event.attributes.into_object(),
     });
     let links = span.links.into_iter().map(|link| LinkRow {
         trace_id: hex(&link.trace.0),
         span_id: hex(&link.span.0),
-        attributes: link.attributes.into_iter().collect(),
+        attributes: link.attributes.into_object(),
     });
     Ok(SpanFull {
         row: span_row(row, part)?,
-        attributes: span.attributes.into_iter().collect(),
+        attributes: span.attributes.into_object(),
         events: events.collect(),
         links: links.collect(),
     })

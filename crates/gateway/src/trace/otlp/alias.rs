@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::known::{Gathered, Seen};
 use crate::trace::{
-    Attributes, Kind,
+    Kind, Sorted,
     names::{self, llm, otel},
     preview,
 };
@@ -141,7 +141,7 @@ pub(super) fn family(name: &str) -> Option<String> {
 }
 
 /// Adds our names to what has others. What is known of their names tells what to look for.
-pub(super) fn add(kind: Kind, attributes: &mut Attributes, gathered: Gathered) {
+pub(super) fn add(kind: Kind, attributes: &mut Sorted<'_>, gathered: Gathered) {
     let mut added = Added::default();
     let Gathered { seen, theirs, ours: mut known } = gathered;
     let mut left = theirs.0 & !known.0;
@@ -149,7 +149,7 @@ pub(super) fn add(kind: Kind, attributes: &mut Attributes, gathered: Gathered) {
         let place = left.trailing_zeros() as usize;
         left &= left - 1;
         let (Some((theirs, ours)), Some(alike)) = (ALIASES.get(place), ALIKE.get(place)) else { break };
-        if let Some(value) = attributes.get(*theirs).filter(|value| !value.is_null()) {
+        if let Some(value) = attributes.get(theirs).filter(|value| !value.is_null()) {
             copy(attributes, theirs, ours, value, &mut added);
             known.add(*alike);
             left &= !known.0;
@@ -166,9 +166,9 @@ pub(super) fn add(kind: Kind, attributes: &mut Attributes, gathered: Gathered) {
     if seen.has(Seen::FAMILY) {
         families(attributes, &mut added);
     }
-    for (name, value) in added.0 {
-        attributes.entry(name.into_owned()).or_insert(value);
-    }
+    // The first of a name is the one that counts, and here the last would be.
+    added.0.reverse();
+    attributes.add_missing(added.0.into_iter().collect());
 }
 
 /// What is added, a few names at most.
@@ -186,7 +186,7 @@ impl Added {
 }
 
 /// Remote calls of every kind have a method; ours are those over JSON-RPC.
-fn rpc(attributes: &Attributes, added: &mut Added) {
+fn rpc(attributes: &Sorted<'_>, added: &mut Added) {
     let system = attributes.get("rpc.system.name").or_else(|| attributes.get("rpc.system"));
     let system = system.and_then(Value::as_str).unwrap_or("jsonrpc");
     if ["jsonrpc", "mcp"].contains(&system) {
@@ -195,7 +195,7 @@ fn rpc(attributes: &Attributes, added: &mut Added) {
     }
 }
 
-fn transport(attributes: &Attributes, added: &mut Added) {
+fn transport(attributes: &Sorted<'_>, added: &mut Added) {
     let is_ours = attributes.contains_key(otel::METHOD) || attributes.contains_key(names::METHOD);
     let network = attributes.get(otel::NETWORK).and_then(Value::as_str);
     let transport = match network {
@@ -209,7 +209,7 @@ fn transport(attributes: &Attributes, added: &mut Added) {
 }
 
 /// There `input.value` and `output.value` belong to whatever the span is about.
-fn open_inference(attributes: &Attributes, added: &mut Added) {
+fn open_inference(attributes: &Sorted<'_>, added: &mut Added) {
     let known = |name: &str, added: &Added| attributes.contains_key(name) || added.has(name);
     let kind = attributes.get("openinference.span.kind").or_else(|| attributes.get("traceloop.span.kind"));
     let kind = kind.and_then(Value::as_str).map(str::to_ascii_lowercase);
@@ -232,7 +232,7 @@ fn open_inference(attributes: &Attributes, added: &mut Added) {
     }
 }
 
-fn families(attributes: &Attributes, added: &mut Added) {
+fn families(attributes: &Sorted<'_>, added: &mut Added) {
     let is_short = |value: &Value| match value {
         Value::String(text) => text.len() <= SHORT_BYTES_MAX,
         Value::Number(_) | Value::Bool(_) => true,
@@ -245,7 +245,7 @@ fn families(attributes: &Attributes, added: &mut Added) {
     }
 }
 
-fn named(attributes: &Attributes, theirs: &str, ours: &'static str, added: &mut Added) {
+fn named(attributes: &Sorted<'_>, theirs: &str, ours: &'static str, added: &mut Added) {
     let is_known = attributes.contains_key(ours) || added.has(ours);
     if let Some(value) = attributes.get(theirs).filter(|value| !is_known && !value.is_null()) {
         copy(attributes, theirs, ours, value, added);
@@ -253,7 +253,7 @@ fn named(attributes: &Attributes, theirs: &str, ours: &'static str, added: &mut 
 }
 
 /// Copies a value, and what is said of one that was cut.
-fn copy(attributes: &Attributes, theirs: &str, ours: &'static str, value: &Value, added: &mut Added) {
+fn copy(attributes: &Sorted<'_>, theirs: &str, ours: &'static str, value: &Value, added: &mut Added) {
     added.add(ours, fitting(ours, value));
     // What was cut is a text, and shorter than the limit by a part of a character at most.
     if value.as_str().is_none_or(|text| text.len() < preview::PREVIEW_BYTES - 4) {

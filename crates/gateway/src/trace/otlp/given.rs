@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::{value, wire};
 
 /// Attributes in the order in which they were given.
-pub(super) type Pairs = Vec<(String, Value)>;
+pub(super) type Pairs<'a> = Vec<(Cow<'a, str>, Value)>;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Given<'a> {
@@ -24,27 +24,27 @@ pub(super) struct Given<'a> {
     pub(super) kind: i32,
     pub(super) start_time_unix_nano: u64,
     pub(super) end_time_unix_nano: u64,
-    pub(super) attributes: Pairs,
+    pub(super) attributes: Pairs<'a>,
     pub(super) dropped_attributes_count: u32,
-    pub(super) events: Vec<GivenEvent>,
+    pub(super) events: Vec<GivenEvent<'a>>,
     pub(super) dropped_events_count: u32,
-    pub(super) links: Vec<GivenLink>,
+    pub(super) links: Vec<GivenLink<'a>>,
     pub(super) dropped_links_count: u32,
     pub(super) status: wire::Status,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct GivenEvent {
+pub(super) struct GivenEvent<'a> {
     pub(super) time_unix_nano: u64,
     pub(super) name: String,
-    pub(super) attributes: Pairs,
+    pub(super) attributes: Pairs<'a>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct GivenLink {
+pub(super) struct GivenLink<'a> {
     pub(super) trace_id: Vec<u8>,
     pub(super) span_id: Vec<u8>,
-    pub(super) attributes: Pairs,
+    pub(super) attributes: Pairs<'a>,
 }
 
 impl From<wire::Span> for Given<'static> {
@@ -182,7 +182,7 @@ fn status(bytes: &[u8]) -> Option<wire::Status> {
     Some(status)
 }
 
-fn event(bytes: &[u8]) -> Option<GivenEvent> {
+fn event(bytes: &[u8]) -> Option<GivenEvent<'_>> {
     let mut event = GivenEvent::default();
     each(bytes, |number, field| {
         match (number, field) {
@@ -197,7 +197,7 @@ fn event(bytes: &[u8]) -> Option<GivenEvent> {
     Some(event)
 }
 
-fn link(bytes: &[u8]) -> Option<GivenLink> {
+fn link(bytes: &[u8]) -> Option<GivenLink<'_>> {
     let mut link = GivenLink::default();
     each(bytes, |number, field| {
         match (number, field) {
@@ -213,19 +213,19 @@ fn link(bytes: &[u8]) -> Option<GivenLink> {
 }
 
 /// An attribute without a name is none.
-fn attribute(bytes: &[u8], attributes: &mut Pairs) -> Option<()> {
+fn attribute<'a>(bytes: &'a [u8], attributes: &mut Pairs<'a>) -> Option<()> {
     let (name, value) = pair(bytes, 0)?;
     if !name.is_empty() {
-        attributes.push((name, value));
+        attributes.push((name.into(), value));
     }
     Some(())
 }
 
-fn pair(bytes: &[u8], depth: usize) -> Option<(String, Value)> {
-    let (mut name, mut value) = (String::new(), None);
+fn pair(bytes: &[u8], depth: usize) -> Option<(&str, Value)> {
+    let (mut name, mut value) = ("", None);
     each(bytes, |number, field| {
         match (number, field) {
-            (1, Field::Bytes(bytes)) => name = text(bytes)?,
+            (1, Field::Bytes(bytes)) => name = std::str::from_utf8(bytes).ok()?,
             // Two of them would be one.
             (2, Field::Bytes(bytes)) if value.is_none() => value = Some(any(bytes, depth)?),
             (1 | 2, _) => return None,
@@ -278,7 +278,7 @@ fn members(bytes: &[u8], depth: usize) -> Option<Value> {
         match (number, field) {
             (1, Field::Bytes(bytes)) => {
                 let (name, value) = pair(bytes, depth)?;
-                members.insert(name, value);
+                members.insert(name.to_owned(), value);
             }
             (1, _) => return None,
             _ => {}

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::store::traces::Packed;
 use crate::trace::{
-    Attributes, Engine, Happening, Kind, Link, Nanos, Span, SpanId, Status, TraceId,
+    Attributes, Engine, Happening, Kind, Link, Nanos, Sorted, Span, SpanId, Status, TraceId,
     names::{self, otel},
     preview,
 };
@@ -105,7 +105,7 @@ impl Reports {
                 if !is_named {
                     self.unnamed.push(self.received.spans.len());
                 }
-                self.received.spans.push(Packed::of(&span));
+                self.received.spans.push(span);
             }
             Err(refusal) => {
                 self.received.rejected += 1;
@@ -144,7 +144,7 @@ impl Reports {
         self.received
     }
 
-    fn make(&mut self, origin: &Origin, span: Given<'_>) -> Result<(Span, bool), Refusal> {
+    fn make(&mut self, origin: &Origin, span: Given<'_>) -> Result<(Packed, bool), Refusal> {
         let trace = id(&span.trace_id).map(TraceId).filter(|id| !id.is_none()).ok_or(Refusal::Ids)?;
         let id = self::id(&span.span_id).map(SpanId).filter(|id| !id.is_none()).ok_or(Refusal::Ids)?;
         let parent = match span.parent_span_id.as_ref() {
@@ -173,7 +173,7 @@ impl Reports {
             started,
             ended,
             waited: 0,
-            attributes,
+            attributes: Attributes::new(),
             events: span.events.into_iter().map(event).collect(),
             links: span.links.into_iter().filter_map(link).collect(),
         };
@@ -182,27 +182,25 @@ impl Reports {
             made.engine = said.engine;
             made.status = said.status;
             made.waited = said.waited;
-            return Ok((made, true));
+            return Ok((Packed::with(&made, &attributes), true));
         }
-        let attributes = &mut made.attributes;
         let counts = [
             ("otel.dropped_attributes_count", span.dropped_attributes_count),
             ("otel.dropped_events_count", span.dropped_events_count),
             ("otel.dropped_links_count", span.dropped_links_count),
         ];
-        attributes
-            .extend(counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| ((*name).to_owned(), (*n).into())));
+        attributes.extend(counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| (*name, (*n).into())));
         if !span.trace_state.is_empty() {
-            attributes.insert("w3c.tracestate".to_owned(), named(span.trace_state).into());
+            attributes.insert("w3c.tracestate", named(span.trace_state).into());
         }
-        self.inherit(origin, attributes);
+        self.inherit(origin, &mut attributes);
         gathered.join(origin.gathered);
-        alias::add(kind, attributes, gathered);
-        why(reported, &made.events, made.status, attributes);
-        made.session = session(attributes, gathered.seen);
-        made.engine = engine(origin, kind, attributes, gathered.seen);
+        alias::add(kind, &mut attributes, gathered);
+        why(reported, &made.events, made.status, &mut attributes);
+        made.session = session(&attributes, gathered.seen);
+        made.engine = engine(origin, kind, &attributes, gathered.seen);
         let is_named = !made.session.is_empty();
-        Ok((made, is_named))
+        Ok((Packed::with(&made, &attributes), is_named))
     }
 
     fn time(&self, nanos: u64) -> Option<Nanos> {
@@ -211,15 +209,13 @@ impl Reports {
     }
 
     /// Adds what is said for all spans, as far as this one does not say otherwise itself.
-    fn inherit(&mut self, origin: &Origin, attributes: &mut Attributes) {
+    fn inherit<'a>(&mut self, origin: &'a Origin, attributes: &mut Sorted<'a>) {
         self.copied = self.copied.saturating_add(origin.bytes);
-        // Both are sorted, so that joining them is one way through them.
-        let mut all = origin.attributes.clone();
+        let mut all = origin.attributes.borrowed();
         if self.copied > COPIED_BYTES_MAX {
             all.retain(|name, _| is_core(name));
         }
-        all.append(attributes);
-        *attributes = all;
+        attributes.add_missing(all);
     }
 }
 
@@ -233,7 +229,7 @@ struct Said {
 
 impl Said {
     /// Takes what we added when the span was written out of it again.
-    fn take(attributes: &mut Attributes) -> Option<Self> {
+    fn take(attributes: &mut Sorted<'_>) -> Option<Self> {
         let text = |name: &str| attributes.get(name).and_then(Value::as_str);
         let said = Self {
             session: text(own::SESSION).filter(|id| !id.is_empty())?.to_owned(),
@@ -253,18 +249,18 @@ impl Said {
     }
 }
 
-fn event(event: GivenEvent) -> Happening {
+fn event(event: GivenEvent<'_>) -> Happening {
     Happening {
         name: named(event.name),
         at: Nanos::try_from(event.time_unix_nano).unwrap_or(Nanos::MAX),
-        attributes: veil::kept(event.attributes).0,
+        attributes: veil::kept(event.attributes).0.into_owned(),
     }
 }
 
-fn link(link: GivenLink) -> Option<Link> {
+fn link(link: GivenLink<'_>) -> Option<Link> {
     let trace = id(&link.trace_id).map(TraceId).filter(|id| !id.is_none())?;
     let span = id(&link.span_id).map(SpanId).filter(|id| !id.is_none())?;
-    Some(Link { trace, span, attributes: veil::kept(link.attributes).0 })
+    Some(Link { trace, span, attributes: veil::kept(link.attributes).0.into_owned() })
 }
 
 fn id<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
@@ -281,7 +277,7 @@ fn of_kind(number: i32) -> Kind {
     }
 }
 
-fn came_out(code: i32, has_ended: bool, attributes: &Attributes) -> Status {
+fn came_out(code: i32, has_ended: bool, attributes: &Sorted<'_>) -> Status {
     let error = || attributes.get(names::ERROR_TYPE).and_then(Value::as_str);
     match code {
         _ if !has_ended => Status::Running,
@@ -292,14 +288,13 @@ fn came_out(code: i32, has_ended: bool, attributes: &Attributes) -> Status {
 }
 
 /// What is said of an error, in the status or by the exception that was the last to happen.
-fn why(reported: wire::Status, events: &[Happening], came_out: Status, attributes: &mut Attributes) {
+fn why(reported: wire::Status, events: &[Happening], came_out: Status, attributes: &mut Sorted<'_>) {
     if came_out != Status::Error && came_out != Status::Cancelled {
         if !reported.message.is_empty() {
-            let mut description =
-                Attributes::from([("otel.status_description".to_owned(), reported.message.into())]);
+            let mut description = Attributes::from([("otel.status_description", reported.message.into())]);
             veil::veil(&mut description);
             preview::cut(&mut description);
-            attributes.append(&mut description);
+            attributes.extend(description);
         }
         return;
     }
@@ -309,25 +304,25 @@ fn why(reported: wire::Status, events: &[Happening], came_out: Status, attribute
         let mut message = Attributes::new();
         let said = Some(reported.message).filter(|message| !message.is_empty()).map(Value::String);
         if let Some(said) = said.or_else(|| of_exception("exception.message")) {
-            message.insert(names::ERROR_MESSAGE.to_owned(), said);
+            message.insert(names::ERROR_MESSAGE, said);
         }
         veil::veil(&mut message);
         preview::cut(&mut message);
-        attributes.append(&mut message);
+        attributes.extend(message);
     }
     if !attributes.contains_key(names::ERROR_TYPE)
         && let Some(kind) = of_exception("exception.type")
     {
-        attributes.insert(names::ERROR_TYPE.to_owned(), kind);
+        attributes.insert(names::ERROR_TYPE, kind);
     }
 }
 
 /// The session that the span itself names.
-fn session(attributes: &Attributes, seen: Seen) -> String {
+fn session(attributes: &Sorted<'_>, seen: Seen) -> String {
     if !seen.has(Seen::SESSION) {
         return String::new();
     }
-    let named = SESSIONS.iter().find_map(|name| match attributes.get(*name)? {
+    let named = SESSIONS.iter().find_map(|name| match attributes.get(name)? {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         _ => None,
@@ -335,7 +330,7 @@ fn session(attributes: &Attributes, seen: Seen) -> String {
     short(named.unwrap_or_default(), SESSION_BYTES_MAX)
 }
 
-fn engine(origin: &Origin, kind: Kind, attributes: &Attributes, seen: Seen) -> Engine {
+fn engine(origin: &Origin, kind: Kind, attributes: &Sorted<'_>, seen: Seen) -> Engine {
     if origin.is_temporal || seen.has(Seen::TEMPORAL) {
         return Engine::Temporal;
     }

@@ -48,7 +48,7 @@ impl Origin {
         let is_temporal = self.is_temporal || scope.name.contains("temporal");
         for (name, text) in [("otel.scope.name", scope.name), ("otel.scope.version", scope.version)] {
             if !text.is_empty() {
-                attributes.push((name.to_owned(), Value::String(text)));
+                attributes.push((name.into(), Value::String(text)));
             }
         }
         let origin = Self {
@@ -60,18 +60,16 @@ impl Origin {
         };
         let mut origin = origin.with(attributes);
         if let Some(agent) = &origin.agent {
-            origin.attributes.entry(names::AGENT.to_owned()).or_insert_with(|| agent.as_str().into());
+            origin.attributes.add_missing(Attributes::from([(names::AGENT, agent.as_str().into())]));
         }
         origin
     }
 
-    fn with(mut self, more: Pairs) -> Self {
+    fn with(mut self, more: Pairs<'_>) -> Self {
         self.is_temporal |= more.iter().any(|(name, _)| is_temporals(name));
         let (more, gathered) = veil::kept(more);
         self.gathered.join(gathered);
-        for (name, value) in more {
-            self.attributes.entry(name).or_insert(value);
-        }
+        self.attributes.add_missing(more.into_owned());
         let text = |name: &str| {
             let text = self.attributes.get(name)?.as_str()?;
             Some(preview::beginning(text.to_owned(), AGENT_BYTES_MAX))
@@ -88,7 +86,7 @@ impl Origin {
     }
 }
 
-fn size((name, value): (&String, &Value)) -> usize {
+fn size((name, value): (&str, &Value)) -> usize {
     let value = match value {
         Value::String(text) => text.len(),
         Value::Array(_) | Value::Object(_) => value.to_string().len(),

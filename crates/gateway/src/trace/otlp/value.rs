@@ -3,13 +3,14 @@
 use ::base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Number, Value};
 
+use super::given::Pairs;
 use super::wire::{Any, AnyValue, ArrayValue, KeyValue, KeyValueList};
 use crate::trace::Attributes;
 
 /// In the order in which they were given; what has no name is left out.
-pub(super) fn read(attributes: Vec<KeyValue>) -> Vec<(String, Value)> {
+pub(super) fn read(attributes: Vec<KeyValue>) -> Pairs<'static> {
     let named = attributes.into_iter().filter(|attribute| !attribute.key.is_empty());
-    named.map(|attribute| (attribute.key, any(attribute.value))).collect()
+    named.map(|attribute| (attribute.key.into(), any(attribute.value))).collect()
 }
 
 /// How deep a value may go; prost and JSON both stop long before the stack ends.

@@ -4,9 +4,12 @@
 use aql::{autonomy::code, confirm};
 use serde_json::Value;
 
-use super::known::{Gathered, Known, known};
+use super::{
+    given::Pairs,
+    known::{Gathered, Known, known},
+};
 use crate::trace::{
-    Attributes, names,
+    Attributes, Sorted, names,
     preview::{self, PREVIEW_BYTES},
 };
 
@@ -48,7 +51,7 @@ pub(super) fn veil(attributes: &mut Attributes) {
         let known = known(name);
         hide(name, known, value);
         if known.holds_secret {
-            renamed.push(name.clone());
+            renamed.push(name.to_owned());
         }
     }
     for name in renamed {
@@ -60,7 +63,7 @@ pub(super) fn veil(attributes: &mut Attributes) {
 
 /// Attributes as they were given, without secrets and with none too long, and what is known of their names. The last of
 /// several with the same name stands, as in an object.
-pub(super) fn kept(mut given: Vec<(String, Value)>) -> (Attributes, Gathered) {
+pub(super) fn kept(mut given: Pairs<'_>) -> (Sorted<'_>, Gathered) {
     let mut gathered = Gathered::default();
     let mut is_long = false;
     for (name, value) in &mut given {
@@ -69,7 +72,7 @@ pub(super) fn kept(mut given: Vec<(String, Value)>) -> (Attributes, Gathered) {
         if of_name.holds_secret
             && let Some(shown) = text_shown(name)
         {
-            *name = shown;
+            *name = shown.into();
             of_name = known(name);
         }
         gathered.add(of_name);
@@ -79,7 +82,7 @@ pub(super) fn kept(mut given: Vec<(String, Value)>) -> (Attributes, Gathered) {
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         };
     }
-    let mut attributes: Attributes = given.into_iter().collect();
+    let mut attributes: Sorted<'_> = given.into_iter().collect();
     if is_long {
         preview::cut(&mut attributes);
     }

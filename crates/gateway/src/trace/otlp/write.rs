@@ -91,7 +91,7 @@ fn attributes(span: &Span) -> Vec<KeyValue> {
         (own::ENGINE, span.engine.as_str().into()),
         (own::STATUS, span.status.as_str().into()),
         (own::WAITED, span.waited.into()),
-        (own::ADDED, added.into_keys().collect()),
+        (own::ADDED, added.keys().collect()),
     ];
     written.extend(own.iter().map(|(name, value)| value::pair(name, value)));
     written
@@ -101,9 +101,9 @@ fn attributes(span: &Span) -> Vec<KeyValue> {
 fn for_others(span: &Span) -> Attributes {
     let known = &span.attributes;
     let mut added = Attributes::new();
-    let mut add = |name: &str, value: Option<Value>| {
+    let mut add = |name: &'static str, value: Option<Value>| {
         if let Some(value) = value.filter(|_| !known.contains_key(name)) {
-            added.insert(name.to_owned(), value);
+            added.insert(name, value);
         }
     };
     let same = |name: &str| known.get(name).cloned();

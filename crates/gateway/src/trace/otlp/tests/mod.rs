@@ -83,7 +83,7 @@ fn attributes() -> impl Strategy<Value = Attributes> {
         let known = known::known(name);
         !known.is_secret && !known.holds_secret
     });
-    prop::collection::btree_map(name, value(), 0..8)
+    prop::collection::btree_map(name, value(), 0..8).prop_map(|pairs| pairs.into_iter().collect())
 }
 
 fn happening() -> impl Strategy<Value = Happening> {
