@@ -322,3 +322,70 @@ pub(super) fn cut(text: &str, bytes_max: usize) -> &str {
 pub(super) fn session_id(session: &str) -> &str {
     cut(session, TEXT_BYTES_MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::trace::otlp::tests::{some_span, span};
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+
+        #[test]
+        fn what_was_packed_is_there_again(span in span()) {
+            prop_assert_eq!(Packed::of(&span).span(), span);
+        }
+    }
+
+    fn with<const COUNT: usize>(attributes: [(&'static str, Value); COUNT]) -> Packed {
+        Packed::of(&Span { attributes: attributes.into(), ..some_span() })
+    }
+
+    #[test]
+    fn what_lists_ask_for_is_found_by_either_name() {
+        let both =
+            with([(names::TOOL, json!("ours")), (otel::TOOL, json!("theirs")), (otel::METHOD, json!("m"))]);
+        assert_eq!((both.text(Text::Tool), both.text(Text::Method)), (Some("ours"), Some("m")));
+        let empty = with([(names::TOOL, json!("")), (otel::TOOL, json!("theirs"))]);
+        assert_eq!(empty.text(Text::Tool), Some("theirs"), "an empty text is none");
+        let other =
+            with([(names::RPC_ID, json!(7)), (names::ERROR_CODE, json!(-32602)), (names::PEER, json!([1]))]);
+        assert_eq!((other.text(Text::Error), other.text(Text::Peer)), (Some("-32602"), None));
+        let long = with([(names::AGENT, json!("ä".repeat(1000))), (names::TRANSPORT, json!(true))]);
+        assert_eq!(long.text(Text::Agent), Some("ä".repeat(128).as_str()), "no character is split");
+        assert_eq!(long.text(Text::Transport), Some("true"));
+        assert_eq!((long.text(Text::Events), long.name()), (None, "tools/call search"));
+    }
+
+    #[test]
+    fn an_error_without_a_code_is_one() {
+        let failed = Span { status: Status::Error, ..some_span() };
+        assert_eq!(Packed::of(&failed).text(Text::Error), Some("error"));
+        assert_eq!(Packed::of(&some_span()).text(Text::Error), None);
+    }
+
+    #[test]
+    fn results_are_counted_or_estimated() {
+        let output = || (names::OUTPUT, json!("x".repeat(40)));
+        assert_eq!(with([]).tokens, None);
+        assert_eq!(with([output()]).tokens, Some(10));
+        assert_eq!(
+            with([output(), (OUTPUT_BYTES, json!(400))]).tokens,
+            Some(100),
+            "the whole of what was cut"
+        );
+        assert_eq!(with([output(), (OUTPUT_BYTES, json!(-4))]).tokens, Some(0));
+        assert_eq!(with([output(), (names::RESULT_TOKENS, json!(7))]).tokens, Some(7));
+    }
+
+    #[test]
+    fn tags_are_a_list_or_have_commas() {
+        let tags = |given: Value| with([(TAGS, given)]).text(Text::Tags).map(str::to_owned);
+        assert_eq!(tags(json!("a, b,,")).as_deref(), Some("[\"a\",\"b\"]"));
+        assert_eq!(tags(json!(["a", 1, "b"])).as_deref(), Some("[\"a\",\"b\"]"));
+        assert_eq!((tags(json!("")), tags(json!(1))), (None, None));
+    }
+}

@@ -239,7 +239,7 @@ fn families(attributes: &Sorted<'_>, added: &mut Added) {
         Value::Null | Value::Array(_) | Value::Object(_) => false,
     };
     for (name, value) in attributes.iter().filter(|(_, value)| is_short(value)) {
-        if let Some(ours) = family(name).filter(|ours| !added.has(ours)) {
+        if let Some(ours) = family(name) {
             added.add(ours, value.clone());
         }
     }

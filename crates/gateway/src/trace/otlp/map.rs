@@ -1,6 +1,6 @@
 //! From a span of OTLP to one of ours: checked, with our names, and with the session that it belongs to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -237,14 +237,10 @@ impl Said {
             status: text(own::STATUS)?.parse().ok()?,
             waited: attributes.get(own::WAITED).and_then(Value::as_i64).unwrap_or_default(),
         };
-        if let Some(Value::Array(names)) = attributes.remove(own::ADDED) {
-            for name in names.iter().filter_map(Value::as_str) {
-                attributes.remove(name);
-            }
-        }
-        for name in [own::SESSION, own::ENGINE, own::STATUS, own::WAITED] {
-            attributes.remove(name);
-        }
+        let added = attributes.remove(own::ADDED);
+        let added = added.iter().filter_map(Value::as_array).flatten().filter_map(Value::as_str);
+        let gone: HashSet<&str> = added.chain(own::ALL).collect();
+        attributes.retain(|name, _| !gone.contains(name));
         Some(Self { session: short(said.session, SESSION_BYTES_MAX), ..said })
     }
 }

@@ -21,7 +21,7 @@ mod wire;
 pub mod write;
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;
 
 use serde_json::{Map, Value};
 

@@ -13,14 +13,14 @@ use crate::store::traces::Packed;
 use crate::trace::{Attributes, Engine, Happening, Kind, Link, SpanId, Status, TraceId};
 
 /// 2026-11-16, in the middle of the day.
-pub(in crate::trace) const NOW: Nanos = 1_794_830_400_000_000_000;
+pub(crate) const NOW: Nanos = 1_794_830_400_000_000_000;
 
 /// What was read, as spans.
 fn unpacked(read: &Received) -> Vec<Span> {
     read.spans.iter().map(Packed::span).collect()
 }
 
-pub(in crate::trace) fn some_span() -> Span {
+pub(crate) fn some_span() -> Span {
     Span {
         trace: TraceId([7; 16]),
         id: SpanId([9; 8]),
@@ -97,7 +97,7 @@ fn link() -> impl Strategy<Value = Link> {
 }
 
 /// Any span that we may have recorded.
-pub(in crate::trace) fn span() -> impl Strategy<Value = Span> {
+pub(crate) fn span() -> impl Strategy<Value = Span> {
     let ids = (any::<[u8; 16]>(), any::<[u8; 8]>(), any::<Option<[u8; 8]>>())
         .prop_filter("ids", |(trace, id, parent)| {
             *trace != [0; 16] && *id != [0; 8] && *parent != Some([0; 8])
