@@ -14,9 +14,7 @@ const INDEXED_TOGETHER: u32 = 500;
 /// How long that may go on between batches: a batch waits no longer for it.
 const INDEXING: Duration = Duration::from_millis(100);
 /// The same while much is to be written. The index may follow behind.
-const INDEXING_IN_A_HURRY: Duration = Duration::from_millis(20);
-/// So many spans since the last time are much.
-const HURRY_SPANS: usize = 1000;
+const INDEXING_IN_A_HURRY: Duration = Duration::from_millis(10);
 /// How often is looked for what is too old or too much.
 const RETENTION: Duration = Duration::from_mins(1);
 
@@ -25,8 +23,6 @@ pub struct Kept {
     appender: Appender,
     clock: Clock,
     retained: Option<Instant>,
-    /// Spans that were taken since the index was brought forward.
-    taken: usize,
     /// Whether the last batch could not be kept, which is told once.
     in_trouble: bool,
 }
@@ -34,12 +30,11 @@ pub struct Kept {
 impl Kept {
     #[must_use]
     pub fn new(appender: Appender, clock: Clock) -> Self {
-        Self { appender, clock, retained: None, taken: 0, in_trouble: false }
+        Self { appender, clock, retained: None, in_trouble: false }
     }
 
     /// Brings the text index forward for a while.
-    fn index(&mut self) {
-        let in_a_hurry = std::mem::take(&mut self.taken) > HURRY_SPANS;
+    fn index(&mut self, in_a_hurry: bool) {
         let time = if in_a_hurry { INDEXING_IN_A_HURRY } else { INDEXING };
         let begin = Instant::now();
         while begin.elapsed() < time {
@@ -62,7 +57,6 @@ impl Kept {
 impl Sink for Kept {
     fn take(&mut self, batch: &Batch) -> Result<(), String> {
         let now = self.now();
-        self.taken += batch.spans.len() + batch.reported.len();
         let outcome = self.appender.append(batch, now);
         match (&outcome, self.in_trouble) {
             (Err(error), false) => {
@@ -75,7 +69,7 @@ impl Sink for Kept {
         outcome.map(drop).map_err(|error| error.to_string())
     }
 
-    fn tend(&mut self) {
+    fn tend(&mut self, in_a_hurry: bool) {
         let now = self.now();
         if self.retained.is_none_or(|at| at.elapsed() >= RETENTION) {
             self.retained = Some(Instant::now());
@@ -88,6 +82,6 @@ impl Sink for Kept {
                 tracing::warn!(%error, "old traces could not be removed");
             }
         }
-        self.index();
+        self.index(in_a_hurry);
     }
 }

@@ -37,7 +37,7 @@ const REPORTED_BYTES_MAX: usize = QUEUE_BYTES_MAX / 4;
 /// What is worked on at a time, so that a thread that has much to do rests between.
 const ENTRIES_TOGETHER: usize = 2048;
 /// So much is worth a transaction, without waiting for more.
-const BYTES_TOGETHER: usize = 4 * 1024 * 1024;
+const BYTES_TOGETHER: usize = 2 * 1024 * 1024;
 /// Room for so many entries is kept when there are none.
 const ROOM_KEPT: usize = 1024;
 /// How long is gathered before rows are written: long enough for one transaction to hold many.
@@ -53,8 +53,8 @@ const PARKED_TIME: Duration = Duration::from_secs(15 * 60);
 pub trait Sink: Send {
     /// Takes what is new. A span comes when it begins and again, whole, when it has ended.
     fn take(&mut self, batch: &Batch) -> Result<(), String>;
-    /// Does what can be done between.
-    fn tend(&mut self) {}
+    /// Does what can be done between, only a little of it while much waits to be taken.
+    fn tend(&mut self, _in_a_hurry: bool) {}
 }
 
 /// What the recorder is told of.
@@ -98,6 +98,11 @@ struct Queue {
 }
 
 impl Queue {
+    /// Whether there is so much that nothing is gained by waiting for more.
+    fn is_enough(&self) -> bool {
+        self.entries.len() >= ENTRIES_TOGETHER || self.bytes >= BYTES_TOGETHER
+    }
+
     /// The oldest entries, as many as are worked on at a time.
     fn take(&mut self) -> Vec<Entry> {
         let count = self.entries.len().min(ENTRIES_TOGETHER);
@@ -315,7 +320,8 @@ impl Recorder {
             if stopped || tended.elapsed() >= TENDING {
                 tended = Instant::now();
                 self.expire();
-                sinks.iter_mut().for_each(|sink| sink.tend());
+                let in_a_hurry = lock(&self.queue).is_enough();
+                sinks.iter_mut().for_each(|sink| sink.tend(in_a_hurry));
             }
             if stopped && lock(&self.queue).entries.is_empty() {
                 return;
@@ -340,8 +346,7 @@ impl Recorder {
             queue = woken.unwrap_or_else(PoisonError::into_inner).0;
             queue.asleep = false;
         }
-        let is_enough = queue.entries.len() >= ENTRIES_TOGETHER || queue.bytes >= BYTES_TOGETHER;
-        if !queue.stopped && !queue.entries.is_empty() && !is_enough {
+        if !queue.stopped && !queue.entries.is_empty() && !queue.is_enough() {
             let gathered = self.news.wait_timeout_while(queue, GATHERING, |queue| !queue.stopped);
             queue = gathered.unwrap_or_else(PoisonError::into_inner).0;
         }

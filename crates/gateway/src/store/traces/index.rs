@@ -7,10 +7,10 @@
 //! Tables keep no copy of the text and no positions in it, which makes them a third as large; words are looked for, not
 //! phrases.
 
-use std::ops::RangeInclusive;
+use std::{fmt, ops::RangeInclusive};
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
-use serde_json::Value;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::{super::Error, packed::cut};
 
@@ -147,9 +147,11 @@ pub(super) fn text(row: &rusqlite::Row<'_>) -> rusqlite::Result<String> {
     if let Some(error) = row.get_ref(1)?.as_str_or_null()? {
         push(&mut text, error);
     }
-    // What cannot be read is found by its name.
-    if let Ok(Value::Object(attributes)) = serde_json::from_str(row.get_ref(2)?.as_str()?) {
-        attributes.values().for_each(|value| gather(value, &mut text));
+    let whole = text.len();
+    let mut attributes = serde_json::Deserializer::from_str(row.get_ref(2)?.as_str()?);
+    if Values(&mut text).deserialize(&mut attributes).and_then(|()| attributes.end()).is_err() {
+        // What cannot be read is found by its name.
+        text.truncate(whole);
     }
     Ok(text)
 }
@@ -163,13 +165,62 @@ fn made(connection: &Connection, row: i64, last: &mut Option<i64>) -> Result<(),
     Ok(())
 }
 
-fn gather(value: &Value, text: &mut String) {
-    match value {
-        Value::String(said) => push(text, said),
-        Value::Number(number) => push(text, &number.to_string()),
-        Value::Array(list) => list.iter().for_each(|value| gather(value, text)),
-        Value::Object(fields) => fields.values().for_each(|value| gather(value, text)),
-        Value::Null | Value::Bool(_) => {}
+/// Gathers the values of JSON as they are read, without making anything else of them.
+struct Values<'t>(&'t mut String);
+
+impl<'de> DeserializeSeed<'de> for Values<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Values<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_str<E>(self, said: &str) -> Result<(), E> {
+        push(self.0, said);
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<(), E> {
+        push(self.0, &number.to_string());
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<(), E> {
+        push(self.0, &number.to_string());
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<(), E> {
+        push(self.0, &serde_json::Value::from(number).to_string());
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element_seed(Values(self.0))?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        while object.next_key::<IgnoredAny>()?.is_some() {
+            object.next_value_seed(Values(self.0))?;
+        }
+        Ok(())
     }
 }
 
