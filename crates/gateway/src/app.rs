@@ -29,6 +29,7 @@ use crate::{
     config::{self, Checked, Environment, Inspector, Link, SecretSource},
     executions::Executions,
     guard::{self, Places},
+    hub::Hub,
     inspect::{Configured, Inspect},
     limits::Limits,
     operator::{Listener, desk::Desk},
@@ -86,14 +87,15 @@ pub fn registry(config: &Checked) -> Result<Arc<Registry>, Problems> {
         }
         own.add_types(types);
     }
-    let upstreams = Upstreams::new(&config.upstreams, &config.store.data, own, builder(config));
+    let upstreams = Upstreams::new(&config.upstreams, &config.store.data, own, builder(config), None);
     Ok(Arc::clone(upstreams.surface()?.registry()))
 }
 
 /// Asks upstreams that were never asked what they offer, and keeps it. Those that cannot be reached stay unknown; why is
 /// told, one line each.
 pub async fn learn(config: &Checked) -> Vec<String> {
-    let upstreams = Upstreams::new(&config.upstreams, &config.store.data, Operations::new(), builder(config));
+    let own = Operations::new();
+    let upstreams = Upstreams::new(&config.upstreams, &config.store.data, own, builder(config), None);
     let troubles = upstreams.learn().await;
     upstreams.close().await;
     troubles
@@ -125,8 +127,8 @@ pub fn lists(config: &Checked) -> (Vec<List>, Own, Builder) {
     (lists.collect(), own, builder(config))
 }
 
-/// Opens the data and puts everything together.
-pub fn open(config: &Checked) -> Result<App, Error> {
+/// Opens the data and puts everything together. Who serves standard input has a hub read what servers say.
+pub fn open(config: &Checked, hub: Option<&Hub>) -> Result<App, Error> {
     let mut operations = Operations::new();
     let mut stores = None;
     let options = store::Options { max_database_bytes: config.store.max_database_bytes };
@@ -150,7 +152,7 @@ pub fn open(config: &Checked) -> Result<App, Error> {
         operations.extend(safety_loop::operations(&own));
         safety.supervise(own);
     }
-    let upstreams = Upstreams::new(&config.upstreams, &config.store.data, operations, builder(config));
+    let upstreams = Upstreams::new(&config.upstreams, &config.store.data, operations, builder(config), hub);
     // Asked first: another process may learn of a server in between, and what is then missing has to be waited for.
     let known = upstreams.are_known();
     let surface = upstreams.surface()?;

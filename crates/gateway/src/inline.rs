@@ -15,6 +15,11 @@ use std::{
     task::{Context, Poll, Wake, Waker},
 };
 
+use tokio::{
+    runtime::Handle,
+    task::coop::{Unconstrained, unconstrained},
+};
+
 thread_local! {
     static BATCH: RefCell<Option<Batch>> = const { RefCell::new(None) };
 }
@@ -81,17 +86,21 @@ const RUNNING: u8 = 2;
 /// Became ready again while it ran.
 const RUNNING_READY: u8 = 3;
 
+/// What is left to be done for a call.
+pub(crate) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// A call under way.
 pub(crate) struct Task {
     state: AtomicU8,
-    work: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
-    runtime: tokio::runtime::Handle,
+    /// It has no share in what its thread may do at a time, since it is no task of a runtime's.
+    work: Mutex<Option<Unconstrained<Work>>>,
+    runtime: Handle,
 }
 
 impl Task {
     /// Takes the first step here.
-    pub(crate) fn start(work: Pin<Box<dyn Future<Output = ()> + Send>>, runtime: &tokio::runtime::Handle) {
-        let (state, work) = (AtomicU8::new(READY), Mutex::new(Some(work)));
+    pub(crate) fn start(work: Work, runtime: &Handle) {
+        let (state, work) = (AtomicU8::new(READY), Mutex::new(Some(unconstrained(work))));
         Arc::new(Self { state, work, runtime: runtime.clone() }).run();
     }
 
@@ -102,7 +111,7 @@ impl Task {
                 let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
                 let Some(under_way) = work.as_mut() else { return };
                 let waker = Waker::from(Arc::clone(&self));
-                if under_way.as_mut().poll(&mut Context::from_waker(&waker)) == Poll::Ready(()) {
+                if Pin::new(under_way).poll(&mut Context::from_waker(&waker)) == Poll::Ready(()) {
                     *work = None;
                     return;
                 }
@@ -158,7 +167,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_becomes_ready_in_a_batch_goes_on_at_its_end() {
-        let runtime = tokio::runtime::Handle::current();
+        let runtime = Handle::current();
         let done = Arc::new(AtomicUsize::new(0));
         let mut senders = Vec::new();
         for _ in 0..3 {
@@ -198,7 +207,7 @@ mod tests {
             }
             told.fetch_add(1, Ordering::Relaxed);
         };
-        Task::start(Box::pin(work), &tokio::runtime::Handle::current());
+        Task::start(Box::pin(work), &Handle::current());
         while done.load(Ordering::Relaxed) == 0 {
             tokio::task::yield_now().await;
         }

@@ -20,6 +20,7 @@ pub mod explain;
 mod failpoint;
 pub mod gate;
 pub mod guard;
+pub mod hub;
 pub mod import;
 mod inline;
 pub mod inspect;

@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         .build()
         .map_err(|error| Failure::trouble("no runtime could be started", &error.to_string()))?;
     runtime.block_on(async {
-        let app = gateway::app::open(&config).map_err(|error| Failure::app(error, &config.store.data))?;
+        let app = gateway::app::open(&config, None).map_err(|error| Failure::app(error, &config.store.data))?;
         let session = Arc::new(Session::new(Transport::Local, LOCAL));
         let answer = tokio::select! {
             answer = app.gateway.handle(&session, Endpoint::Unified, request, Progress::default()) => Some(answer),

@@ -6,11 +6,13 @@ use gateway::{
     app,
     aql::registry::{CONFORMANCE, SPEC_VERSION},
     config::Checked,
+    hub::Hub,
     library::stop_signal,
     operator::Opened,
     serve::{http, stdio},
 };
 use serde_json::json;
+use tokio::runtime::Runtime;
 
 use crate::{
     Configuration,
@@ -48,12 +50,10 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     flags.allow_remote = arguments.allow_remote;
     flags.safety_only = arguments.safety_only;
     let config = arguments.configuration.load_with(flags)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::trouble("no runtime could be started", &error.to_string()))?;
+    let (runtime, hub) = threads(arguments.stdio)?;
     let served = runtime.block_on(async {
-        let app = app::open(&config).map_err(|error| Failure::app(error, &config.store.data))?;
+        let app =
+            app::open(&config, hub.as_ref()).map_err(|error| Failure::app(error, &config.store.data))?;
         let result = if arguments.stdio {
             on_stdio(&config, &app).await
         } else {
@@ -70,6 +70,18 @@ pub(crate) fn run(mut arguments: Arguments) -> Result<ExitCode, Failure> {
     // The thread that reads standard input may still wait for it; nothing is left to be done for it.
     runtime.shutdown_background();
     served.map(|()| ExitCode::SUCCESS)
+}
+
+/// What serves, and what reads the servers behind it where it serves standard input. Clients and servers live on the same
+/// machine and want to run too, and fewer threads hand less to each other: half of the processors are enough.
+pub(super) fn threads(stdio: bool) -> Result<(Runtime, Option<Hub>), Failure> {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads((processors / 2).max(1))
+        .enable_all()
+        .build();
+    let threads = runtime.and_then(|runtime| Ok((runtime, stdio.then(Hub::start).transpose()?)));
+    threads.map_err(|error| Failure::trouble("no threads could be started", &error.to_string()))
 }
 
 pub(super) async fn on_stdio(config: &Checked, app: &app::App) -> Result<(), Failure> {

@@ -91,12 +91,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     flags.allow_remote = arguments.allow_remote;
     flags.wrapped = Some(wrapped(arguments));
     let config = arguments.configuration.load_with(flags)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::trouble("no runtime could be started", &error.to_string()))?;
+    let (runtime, hub) = serve::threads(arguments.http.is_none())?;
     let served = runtime.block_on(async {
-        let app = app::open(&config).map_err(|error| Failure::app(error, &config.store.data))?;
+        let app =
+            app::open(&config, hub.as_ref()).map_err(|error| Failure::app(error, &config.store.data))?;
         // The server's own instructions are a part of ours, which a client gets only once.
         app.gateway.settled().await;
         let result = match &arguments.http {

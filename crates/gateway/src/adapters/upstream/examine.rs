@@ -115,7 +115,7 @@ impl Visit<'_> {
         if program.cwd.is_some_and(|directory| !directory.is_dir()) {
             return Err(Ailment::NoDirectory);
         }
-        let started = process::start(&self.settings.name, program, Arc::new(Deaf));
+        let started = process::start(&self.settings.name, program, Arc::new(Deaf), None);
         let (peer, mut process) = started.map_err(|error| match error.cause {
             Some(io::ErrorKind::NotFound) => Ailment::NoProgram,
             _ => Ailment::NotRunnable(error.message),

@@ -24,6 +24,8 @@ struct State {
     waiting: Vec<u8>,
     /// Whether a task waits until the process reads again.
     is_full: bool,
+    /// Whether a task is about to write.
+    is_due: bool,
 }
 
 /// A process that reads nothing gets no more than this; more would only fill memory.
@@ -31,7 +33,7 @@ const WAITING_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 impl Lines {
     pub(super) fn new(pipe: pipe::Sender, runtime: Handle) -> Arc<Self> {
-        let state = State { pipe: Some(Arc::new(pipe)), waiting: Vec::new(), is_full: false };
+        let state = State { pipe: Some(Arc::new(pipe)), waiting: Vec::new(), is_full: false, is_due: false };
         Arc::new_cyclic(|this| {
             let broken = CancellationToken::new();
             Self { state: Mutex::new(state), runtime, broken, this: Weak::clone(this) }
@@ -44,7 +46,7 @@ impl Lines {
 
     /// Sends one line. Nothing can be sent to a process that has closed its input or reads nothing.
     pub(super) fn send(self: &Arc<Self>, frame: &[u8]) -> bool {
-        {
+        let is_due = {
             let mut state = self.state();
             if state.waiting.len() > WAITING_BYTES_MAX {
                 self.broken.cancel();
@@ -55,14 +57,26 @@ impl Lines {
             }
             state.waiting.extend_from_slice(frame);
             state.waiting.push(b'\n');
-            if state.is_full {
+            if state.is_full || state.is_due {
                 return true;
             }
-        }
-        if !inline::flush_later(self) {
-            self.flush();
+            state.is_due = !inline::flush_later(self);
+            state.is_due
+        };
+        if is_due {
+            self.flush_soon();
         }
         true
+    }
+
+    /// Writes once the runtime has worked on what is ready now, so that calls of many connections go out together.
+    fn flush_soon(self: &Arc<Self>) {
+        let lines = Arc::clone(self);
+        self.runtime.spawn(async move {
+            tokio::task::yield_now().await;
+            lines.state().is_due = false;
+            lines.flush();
+        });
     }
 
     /// Resolves when the process has closed its input or reads nothing.
@@ -70,8 +84,9 @@ impl Lines {
         self.broken.cancelled().await;
     }
 
-    /// Closes the process's input, which tells it to end.
+    /// Closes the process's input, which tells it to end, behind what it takes of the last words to it.
     pub(super) fn close(&self) {
+        self.write();
         let mut state = self.state();
         (state.pipe, state.waiting) = (None, Vec::new());
     }

@@ -59,7 +59,7 @@ pub use self::{
     visit::{Visit, accept, pinned, visit},
 };
 use super::Operations;
-use crate::{bearers::Bearers, config, dispatch::Surface, pipeline::Gateway, store::QuotaStore};
+use crate::{bearers::Bearers, config, dispatch::Surface, hub::Hub, pipeline::Gateway, store::QuotaStore};
 
 /// All upstreams, and what is needed to publish their operations.
 pub struct Upstreams {
@@ -86,9 +86,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Upstreams {
-    /// Prepares the upstreams. Nothing is started yet.
+    /// Prepares the upstreams. Nothing is started yet. What processes say is read by the hub, if there is one.
     #[must_use]
-    pub fn new(configured: &[config::Upstream], data: &Path, own: Operations, builder: Builder) -> Arc<Self> {
+    pub fn new(
+        configured: &[config::Upstream],
+        data: &Path,
+        own: Operations,
+        builder: Builder,
+        hub: Option<&Hub>,
+    ) -> Arc<Self> {
         let catalogues = Catalogues::new(data);
         let (notices, heard) = mpsc::unbounded_channel();
         let forwards = configured.iter().any(|settings| settings.forward_auth);
@@ -96,7 +102,7 @@ impl Upstreams {
         let open = |settings: &config::Upstream| {
             let era = catalogues.load(settings).map(|kept| kept.era);
             let bearers = bearers.clone().filter(|_| settings.forward_auth);
-            Upstream::new(settings.clone(), era, notices.clone(), bearers)
+            Upstream::new(settings.clone(), era, notices.clone(), bearers, hub.cloned())
         };
         let all = configured.iter().map(open).collect();
         Arc::new(Self {

@@ -3,8 +3,8 @@
 
 use std::{
     collections::VecDeque,
-    fs::File,
-    io::{self, Read},
+    io,
+    os::fd::OwnedFd,
     path::Path,
     process::Stdio,
     sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
@@ -12,14 +12,12 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use rustix::{
-    buffer::spare_capacity,
-    process::{Pid, Signal, kill_process_group},
-};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader},
     net::unix::pipe,
     process::{Child, ChildStderr, Command},
+    runtime::Handle,
 };
 use tokio_util::task::TaskTracker;
 
@@ -29,7 +27,7 @@ use super::{
     peer::{Inbox, Link, Peer},
     veil::Veil,
 };
-use crate::{config::Secret, inline};
+use crate::{config::Secret, hub::Hub, inline};
 
 /// A longer message ends the connection: nobody could answer with it.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -93,11 +91,12 @@ pub(super) struct Program<'a> {
     pub(super) inherits: Inherits,
 }
 
-/// Starts the process and connects to it.
+/// Starts the process and connects to it. What it says is read by the hub where there is one, else by the runtime.
 pub(super) fn start(
     name: &str,
     program: Program<'_>,
     inbox: Arc<dyn Inbox>,
+    hub: Option<&Hub>,
 ) -> Result<(Arc<Peer>, Process), NotStarted> {
     let mut prepared = Command::new(program.path);
     prepared
@@ -131,17 +130,14 @@ pub(super) fn start(
         cause: Some(error.kind()),
     };
     let stdin = stdin.into_owned_fd().and_then(pipe::Sender::from_owned_fd).map_err(unusable)?;
-    let stdout = File::from(stdout.into_owned_fd().map_err(unusable)?);
-    let runtime = tokio::runtime::Handle::current();
+    let stdout = stdout.into_owned_fd().map_err(unusable)?;
+    let runtime = Handle::current();
     let peer = Arc::new(Peer::new(Link::Lines(Lines::new(stdin, runtime.clone())), inbox));
-    let reading = Arc::clone(&peer);
-    let reader = std::thread::Builder::new().name(format!("from {name}"));
-    reader
-        .spawn(move || {
-            let _context = runtime.enter();
-            read(stdout, &reading);
-        })
-        .map_err(unusable)?;
+    let reading = read(stdout, Arc::clone(&peer), runtime.clone());
+    match hub {
+        Some(hub) => hub.spawn(reading),
+        None => drop(runtime.spawn(reading)),
+    }
     let veil = Veil::of_process(program.args, program.env);
     tokio::spawn(listen(name.to_owned(), stderr, Arc::clone(&words), veil));
     Ok((peer, Process { child, group, words }))
@@ -219,8 +215,17 @@ impl Drop for Process {
     }
 }
 
-/// Reads what the process says, in a thread of its own.
-fn read(mut stdout: File, peer: &Arc<Peer>) {
+/// Reads what the process says.
+async fn read(stdout: OwnedFd, peer: Arc<Peer>, runtime: Handle) {
+    // Here, so that it belongs to who reads it.
+    match pipe::Receiver::from_owned_fd(stdout) {
+        Ok(stdout) => read_lines(stdout, &peer, &runtime).await,
+        Err(error) => peer.end(&format!("its output cannot be read: {error}")),
+    }
+    peer.close_output();
+}
+
+async fn read_lines(mut stdout: pipe::Receiver, peer: &Arc<Peer>, runtime: &Handle) {
     let mut chunk = vec![0; READ_BYTES];
     let mut buffer = BytesMut::new();
     let mut searched = 0;
@@ -228,26 +233,24 @@ fn read(mut stdout: File, peer: &Arc<Peer>) {
     loop {
         let mut long = None;
         if searched < READ_BYTES {
-            match stdout.read(&mut chunk) {
-                Ok(0) => break,
+            match stdout.read(&mut chunk).await {
+                Ok(0) | Err(_) => break,
                 Ok(count) => buffer.extend_from_slice(chunk.get(..count).unwrap_or_default()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(_) => break,
             }
         } else {
             let mut line = Vec::with_capacity(room.max(2 * buffer.len()));
             line.extend_from_slice(&buffer);
-            let end = line_end(&stdout, &mut line);
+            let end = line_end(&mut stdout, &mut line).await;
             buffer = BytesMut::from(line.get(end.unwrap_or(0)..).unwrap_or_default());
             if end.is_none() && buffer.len() > MESSAGE_BYTES_MAX {
-                peer.end(&format!("it sent a message of more than {MESSAGE_BYTES_MAX} bytes"));
-                return;
+                return peer.end(&format!("it sent a message of more than {MESSAGE_BYTES_MAX} bytes"));
             }
             let Some(end) = end else { break };
             line.truncate(end);
             room = (end + READ_BYTES).min(ROOM_BYTES_MAX);
             (searched, long) = (0, Some(Bytes::from(line)));
         }
+        let _context = runtime.enter();
         inline::batch(|| {
             if let Some(line) = long {
                 peer.receive(&line);
@@ -261,24 +264,21 @@ fn read(mut stdout: File, peer: &Arc<Peer>) {
         searched = buffer.len();
     }
     if !buffer.is_empty() {
+        let _context = runtime.enter();
         inline::batch(|| peer.receive(&buffer.freeze()));
     }
-    peer.close_output();
 }
 
 /// Reads on, straight to where the line stays, until it has ended, and tells where. What was read behind it stands there
 /// as well. Nothing comes back where the output has ended, or a message is too long.
-fn line_end(stdout: &File, line: &mut Vec<u8>) -> Option<usize> {
+async fn line_end(stdout: &mut (impl AsyncRead + Unpin), line: &mut Vec<u8>) -> Option<usize> {
     while line.len() <= MESSAGE_BYTES_MAX {
         let searched = line.len();
         if line.capacity() - searched < READ_BYTES {
             line.reserve(searched.max(READ_BYTES));
         }
-        match rustix::io::read(stdout, spare_capacity(line)) {
-            Ok(0) => return None,
-            Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(_) => return None,
+        if stdout.read_buf(line).await.ok()? == 0 {
+            return None;
         }
         if let Some(found) = memchr::memchr(b'\n', line.get(searched..).unwrap_or_default()) {
             return Some(searched + found + 1);
@@ -316,38 +316,26 @@ async fn listen(name: String, stderr: ChildStderr, words: Arc<Mutex<VecDeque<Str
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Seek, Write};
-
     use super::*;
 
-    fn file(content: &[u8]) -> File {
-        let mut file = tempfile::tempfile().unwrap();
-        file.write_all(content).unwrap();
-        file.rewind().unwrap();
-        file
-    }
-
-    #[test]
-    fn a_long_line_is_read_to_its_end_and_what_follows_is_not_lost() {
+    #[tokio::test]
+    async fn a_long_line_is_read_to_its_end_and_what_follows_is_not_lost() {
         let long = "x".repeat(5 * READ_BYTES);
-        let output = file(format!("{long}\nnext\nbegun").as_bytes());
+        let output = format!("{long}\nnext\nbegun");
+        let mut output = output.as_bytes();
         let mut line = b"first ".to_vec();
-        let end = line_end(&output, &mut line).unwrap();
+        let end = line_end(&mut output, &mut line).await.unwrap();
         assert_eq!(&line[..end], format!("first {long}\n").as_bytes());
-        let (mut rest, mut output) = (line[end..].to_vec(), output);
-        output.read_to_end(&mut rest).unwrap();
-        assert_eq!(rest, b"next\nbegun");
+        assert_eq!([&line[end..], output].concat(), b"next\nbegun");
     }
 
-    #[test]
-    fn a_line_without_an_end_is_kept_and_one_that_is_too_long_is_given_up() {
+    #[tokio::test]
+    async fn a_line_without_an_end_is_kept_and_one_that_is_too_long_is_given_up() {
         let mut line = b"a".to_vec();
-        assert_eq!(line_end(&file(b"bc"), &mut line), None);
+        assert_eq!(line_end(&mut b"bc".as_slice(), &mut line).await, None);
         assert_eq!(line, b"abc");
-        let endless = tempfile::tempfile().unwrap();
-        endless.set_len(2 * MESSAGE_BYTES_MAX as u64).unwrap();
         let mut line = Vec::new();
-        assert_eq!(line_end(&endless, &mut line), None);
-        assert!(line.len() > MESSAGE_BYTES_MAX && line.len() < 2 * MESSAGE_BYTES_MAX + READ_BYTES);
+        assert_eq!(line_end(&mut tokio::io::repeat(b'x'), &mut line).await, None);
+        assert!(line.len() > MESSAGE_BYTES_MAX && line.len() < 4 * MESSAGE_BYTES_MAX);
     }
 }

@@ -29,6 +29,7 @@ use super::{
 use crate::{
     bearers::Bearers,
     config::{self, Definitions},
+    hub::Hub,
     session::Session,
     trace::{
         OpenSpan,
@@ -105,6 +106,7 @@ pub(super) struct Upstream {
     /// How often it was tried in vain since it was last reached, for the record.
     in_vain: AtomicU32,
     inbox: Arc<Ears>,
+    hub: Option<Hub>,
     /// Calls whose clients have to call again.
     pub(super) parked: ParkedCalls,
     veil: Veil,
@@ -124,15 +126,18 @@ impl Upstream {
         last_era: Option<Era>,
         notices: mpsc::UnboundedSender<Notice>,
         bearers: Option<Arc<Bearers>>,
+        hub: Option<Hub>,
     ) -> Arc<Self> {
         let settings = Arc::new(settings);
         let veil = Veil::of(&settings.link);
         let pressure = Arc::new(Pressure::new(&settings.name, settings.limit_headers.clone()));
         let inbox = Arc::new(Ears { name: settings.name.clone(), notices });
         let ears: Arc<dyn Inbox> = Arc::<Ears>::clone(&inbox);
+        let shared = Slot::new(Arc::clone(&settings), ears, last_era, Arc::clone(&pressure), hub.clone());
         Arc::new(Self {
             label: settings.name.as_str().into(),
-            shared: Arc::new(Slot::new(Arc::clone(&settings), ears, last_era, Arc::clone(&pressure))),
+            shared: Arc::new(shared),
+            hub,
             pressure,
             sessions: Mutex::default(),
             bearers,
@@ -168,7 +173,8 @@ impl Upstream {
             return Arc::clone(slot);
         }
         let ears: Arc<dyn Inbox> = Arc::<Ears>::clone(&self.inbox);
-        let mut slot = Slot::new(Arc::clone(&self.settings), ears, None, Arc::clone(&self.pressure));
+        let (settings, pressure) = (Arc::clone(&self.settings), Arc::clone(&self.pressure));
+        let mut slot = Slot::new(settings, ears, None, pressure, self.hub.clone());
         if let Some(bearers) = &self.bearers {
             slot = slot.on_behalf_of(Behalf::new(bearers, session.principal()));
         }

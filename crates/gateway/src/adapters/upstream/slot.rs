@@ -20,7 +20,7 @@ use super::{
     pressure::Pressure,
     process::{self, Process, Program},
 };
-use crate::config;
+use crate::{config, hub::Hub};
 
 /// A connection that lasted this long was a good one.
 const STABLE: Duration = Duration::from_secs(30);
@@ -41,6 +41,8 @@ pub(super) struct Slot {
     settings: Arc<config::Upstream>,
     pressure: Arc<Pressure>,
     inbox: Arc<dyn Inbox>,
+    /// Who reads what a process says, if not the runtime.
+    hub: Option<Hub>,
     /// Whose token it is opened with, where it is somebody's own.
     behalf: Option<Behalf>,
     live: ArcSwapOption<Peer>,
@@ -85,11 +87,13 @@ impl Slot {
         inbox: Arc<dyn Inbox>,
         last_era: Option<Era>,
         pressure: Arc<Pressure>,
+        hub: Option<Hub>,
     ) -> Self {
         Self {
             settings,
             pressure,
             inbox,
+            hub,
             behalf: None,
             live: ArcSwapOption::empty(),
             attempts: Arc::default(),
@@ -223,7 +227,8 @@ impl Slot {
         program: Program<'_>,
         last: Option<Era>,
     ) -> Result<Arc<Peer>, NotOpened> {
-        let started = process::start(&self.settings.name, program, Arc::clone(&self.inbox));
+        let started =
+            process::start(&self.settings.name, program, Arc::clone(&self.inbox), self.hub.as_ref());
         let (peer, mut process) = started.map_err(|error| NotOpened { why: error.message, ended: false })?;
         let opened = tokio::select! {
             opened = self.greet(&peer, last) => opened.map_err(|why| NotOpened { why, ended: false }),

@@ -29,7 +29,7 @@ pub async fn visit(
     choose: impl FnOnce(&Capture) -> Vec<String>,
 ) -> Result<Visit, String> {
     let (notices, _unheard) = mpsc::unbounded_channel();
-    let upstream = Upstream::new(settings.clone(), None, notices, None);
+    let upstream = Upstream::new(settings.clone(), None, notices, None, None);
     let visited = look(&upstream, choose).await;
     upstream.stop().await;
     visited
