@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::recorder::Sink;
+use super::recorder::{Load, Sink};
 use crate::{
     pipeline::Clock,
     store::traces::{Appender, Batch},
@@ -11,10 +11,15 @@ use crate::{
 
 /// Spans that are put into the text index together.
 const INDEXED_TOGETHER: u32 = 500;
-/// How long that may go on between batches: a batch waits no longer for it.
-const INDEXING: Duration = Duration::from_millis(100);
-/// The same while much is to be written. The index may follow behind.
-const INDEXING_IN_A_HURRY: Duration = Duration::from_millis(10);
+/// How long that may go on between batches. The index may follow behind.
+fn indexing(load: Load) -> Duration {
+    Duration::from_millis(match load {
+        Load::Nothing => 100,
+        Load::Calls => 25,
+        Load::Queue => 10,
+    })
+}
+
 /// How often is looked for what is too old or too much.
 const RETENTION: Duration = Duration::from_mins(1);
 
@@ -34,8 +39,8 @@ impl Kept {
     }
 
     /// Brings the text index forward for a while.
-    fn index(&mut self, in_a_hurry: bool) {
-        let time = if in_a_hurry { INDEXING_IN_A_HURRY } else { INDEXING };
+    fn index(&mut self, load: Load) {
+        let time = indexing(load);
         let begin = Instant::now();
         while begin.elapsed() < time {
             match self.appender.index_some(INDEXED_TOGETHER) {
@@ -69,7 +74,7 @@ impl Sink for Kept {
         outcome.map(drop).map_err(|error| error.to_string())
     }
 
-    fn tend(&mut self, in_a_hurry: bool) {
+    fn tend(&mut self, load: Load) {
         let now = self.now();
         if self.retained.is_none_or(|at| at.elapsed() >= RETENTION) {
             self.retained = Some(Instant::now());
@@ -82,6 +87,6 @@ impl Sink for Kept {
                 tracing::warn!(%error, "old traces could not be removed");
             }
         }
-        self.index(in_a_hurry);
+        self.index(load);
     }
 }

@@ -53,8 +53,18 @@ const PARKED_TIME: Duration = Duration::from_secs(15 * 60);
 pub trait Sink: Send {
     /// Takes what is new. A span comes when it begins and again, whole, when it has ended.
     fn take(&mut self, batch: &Batch) -> Result<(), String>;
-    /// Does what can be done between, only a little of it while much waits to be taken.
-    fn tend(&mut self, _in_a_hurry: bool) {}
+    /// Does what can be done between, the less of it the more there is to do beside.
+    fn tend(&mut self, _load: Load) {}
+}
+
+/// What there is to do beside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Load {
+    Nothing,
+    /// Calls come in, who need the processors.
+    Calls,
+    /// Much waits to be taken.
+    Queue,
 }
 
 /// What the recorder is told of.
@@ -298,7 +308,7 @@ impl Recorder {
     }
 
     fn run(&self, mut rows: Rows, mut sinks: Vec<Box<dyn Sink>>) {
-        let mut tended = Instant::now();
+        let (mut tended, mut has_calls) = (Instant::now(), false);
         let mut pace = Pace::default();
         loop {
             let (entries, stopped) = self.gathered();
@@ -307,6 +317,7 @@ impl Recorder {
             }
             self.note_running(&mut rows);
             let batch = rows.take(self.now());
+            has_calls |= !batch.spans.is_empty();
             if !batch.is_empty() {
                 let ended = batch.ended() as u64;
                 self.recorded.fetch_add(ended, Ordering::Relaxed);
@@ -320,8 +331,12 @@ impl Recorder {
             if stopped || tended.elapsed() >= TENDING {
                 tended = Instant::now();
                 self.expire();
-                let in_a_hurry = lock(&self.queue).is_enough();
-                sinks.iter_mut().for_each(|sink| sink.tend(in_a_hurry));
+                let load = match (lock(&self.queue).is_enough(), std::mem::take(&mut has_calls)) {
+                    (true, _) => Load::Queue,
+                    (false, true) => Load::Calls,
+                    (false, false) => Load::Nothing,
+                };
+                sinks.iter_mut().for_each(|sink| sink.tend(load));
             }
             if stopped && lock(&self.queue).entries.is_empty() {
                 return;
@@ -388,7 +403,7 @@ impl otlp::Sink for Recorder {
 fn yield_to_calls() {
     #[cfg(target_os = "linux")]
     {
-        const NICE: i32 = 10;
+        const NICE: i32 = 19;
         let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE);
     }
 }
