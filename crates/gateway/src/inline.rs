@@ -20,6 +20,9 @@ use tokio::{
     task::coop::{Unconstrained, unconstrained},
 };
 
+/// So many calls go on together. More of them would save little, and who works on them next would wait for the last.
+pub(crate) const TOGETHER: usize = 8;
+
 thread_local! {
     static BATCH: RefCell<Option<Batch>> = const { RefCell::new(None) };
 }

@@ -99,6 +99,8 @@ fn in_headers(schema: &Map<String, Value>) -> Vec<(String, String)> {
 
 /// An upstream of today's may ask again and again; this often it is answered.
 const ROUNDS_MAX: usize = 10;
+/// What the names of a call's members take.
+const NAMES_BYTES: usize = "\"name\":,\"arguments\":".len();
 
 impl Prepared {
     async fn call(
@@ -164,7 +166,8 @@ impl Prepared {
     ) -> Result<Raw, Error> {
         let accepted = self.accepted.as_ref().filter(|_| confirmed || !self.follows);
         for _ in 0..ROUNDS_MAX {
-            let mut params = Params::none()
+            let room = self.name.len() + arguments.len() + NAMES_BYTES;
+            let mut params = Params::with_room(room)
                 .raw("name", &self.name)
                 .raw("arguments", arguments)
                 .about(Arc::clone(&self.tool))

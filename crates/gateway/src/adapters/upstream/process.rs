@@ -27,7 +27,11 @@ use super::{
     peer::{Inbox, Link, Peer},
     veil::Veil,
 };
-use crate::{config::Secret, hub::Hub, inline};
+use crate::{
+    config::Secret,
+    hub::Hub,
+    inline::{self, TOGETHER},
+};
 
 /// A longer message ends the connection: nobody could answer with it.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -251,16 +255,18 @@ async fn read_lines(mut stdout: pipe::Receiver, peer: &Arc<Peer>, runtime: &Hand
             (searched, long) = (0, Some(Bytes::from(line)));
         }
         let _context = runtime.enter();
-        inline::batch(|| {
-            if let Some(line) = long {
-                peer.receive(&line);
-            }
-            while let Some(found) = memchr::memchr(b'\n', buffer.get(searched..).unwrap_or_default()) {
-                let line: Bytes = buffer.split_to(searched + found + 1).freeze();
-                searched = 0;
-                peer.receive(&line);
-            }
-        });
+        let mut next = || {
+            long.take().or_else(|| {
+                let found = memchr::memchr(b'\n', buffer.get(searched..)?)?;
+                let line = buffer.split_to(std::mem::take(&mut searched) + found + 1);
+                Some(line.freeze())
+            })
+        };
+        let mut take = || {
+            let lines = std::iter::from_fn(&mut next).take(TOGETHER);
+            lines.map(|line| peer.receive(&line)).count()
+        };
+        while inline::batch(&mut take) == TOGETHER {}
         searched = buffer.len();
     }
     if !buffer.is_empty() {

@@ -142,6 +142,11 @@ impl Params {
         Self::default()
     }
 
+    /// Nothing yet, and room for so many bytes.
+    pub(super) fn with_room(bytes: usize) -> Self {
+        Self { members: Vec::with_capacity(bytes), ..Self::default() }
+    }
+
     /// Adds a member whose value is JSON already. The key needs no escaping.
     #[must_use]
     pub(super) fn raw(mut self, key: &str, json: &str) -> Self {

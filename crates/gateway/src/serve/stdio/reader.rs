@@ -19,7 +19,7 @@ use super::{
     lines::Lines,
 };
 use crate::{
-    inline::{self, Task},
+    inline::{self, TOGETHER, Task},
     session::CancelledBy,
     trace::{OpenSpan, ids::Given},
 };
@@ -62,16 +62,7 @@ impl Reader {
                 Err(_) => break,
             };
             lines.push(chunk.get(..read).unwrap_or_default());
-            inline::batch(|| {
-                while let Some(line) = lines.next() {
-                    match line {
-                        Ok(line) => self.line(&line, &mut replies),
-                        Err(too_long) => end_line(&mut replies, &too_long),
-                    }
-                }
-                self.connection.output.write_blocking(&replies);
-            });
-            replies.clear();
+            while self.take(&mut lines, &mut replies) {}
             if self.connection.output.is_broken() {
                 break;
             }
@@ -80,6 +71,21 @@ impl Reader {
             inline::batch(|| self.line(&line, &mut replies));
             self.connection.output.write_blocking(&replies);
         }
+    }
+
+    /// Takes some lines; whether there may be more.
+    fn take(&mut self, lines: &mut Lines, replies: &mut Vec<u8>) -> bool {
+        let taken = inline::batch(|| {
+            let taken = std::iter::from_fn(|| lines.next()).take(TOGETHER).map(|line| match line {
+                Ok(line) => self.line(&line, replies),
+                Err(too_long) => end_line(replies, &too_long),
+            });
+            let taken = taken.count();
+            self.connection.output.write_blocking(replies);
+            taken
+        });
+        replies.clear();
+        taken == TOGETHER
     }
 
     fn line(&mut self, line: &[u8], replies: &mut Vec<u8>) {
