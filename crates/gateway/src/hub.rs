@@ -1,7 +1,7 @@
 //! The thread that reads what servers say, where calls come from standard input.
 //!
 //! It continues the calls whose answers it reads, and writes their replies. So it may block, as a runtime that keeps time
-//! and hears signals must not: a client that does not read its answers stops what is read for it, and nothing else.
+//! and hears signals must not: as long as a client does not read its answers, nothing is read for it.
 
 use std::{future, io, thread};
 

@@ -47,11 +47,17 @@ pub(crate) fn batch<R>(work: impl FnOnce() -> R) -> R {
             true
         }
     });
-    let result = work();
-    if is_outer {
+    // However the work ends: the thread goes on, and would gather without end.
+    let _end = is_outer.then_some(End);
+    work()
+}
+
+struct End;
+
+impl Drop for End {
+    fn drop(&mut self) {
         finish();
     }
-    result
 }
 
 fn finish() {
@@ -198,6 +204,20 @@ mod tests {
         while done.load(Ordering::Relaxed) < 3 {
             tokio::task::yield_now().await;
         }
+    }
+
+    #[test]
+    fn a_batch_ends_however_its_work_does() {
+        let writer = Arc::new(Counter::default());
+        let failing = || {
+            batch(|| {
+                assert!(flush_later(&writer));
+                panic!("on purpose");
+            })
+        };
+        assert!(std::panic::catch_unwind(AssertUnwindSafe(failing)).is_err());
+        assert_eq!(writer.0.load(Ordering::Relaxed), 1, "what was gathered is sent");
+        assert!(!flush_later(&writer), "and nothing more is gathered");
     }
 
     #[tokio::test]

@@ -113,17 +113,16 @@ impl Queue {
         self.entries.len() >= ENTRIES_TOGETHER || self.bytes >= BYTES_TOGETHER
     }
 
-    /// The oldest entries, as many as are worked on at a time.
-    fn take(&mut self) -> Vec<Entry> {
+    /// Moves the oldest entries, as many as are worked on at a time, to where room was made for them.
+    fn take(&mut self, taken: &mut Vec<Entry>) {
         let count = self.entries.len().min(ENTRIES_TOGETHER);
         let mut bytes = 0;
-        let taken = self.entries.drain(..count).inspect(|(_, size)| bytes += size).map(|(entry, _)| entry);
-        let taken = taken.collect();
+        let oldest = self.entries.drain(..count).inspect(|(_, size)| bytes += size).map(|(entry, _)| entry);
+        taken.extend(oldest);
         self.bytes = self.bytes.saturating_sub(bytes);
         if self.entries.is_empty() {
             self.entries.shrink_to(ROOM_KEPT);
         }
-        taken
     }
 }
 
@@ -354,6 +353,8 @@ impl Recorder {
 
     /// Waits for news, gathers for a moment, and takes what is there.
     fn gathered(&self) -> (Vec<Entry>, bool) {
+        // Made before: calls wait for the queue, and this thread may be made to wait in between.
+        let mut taken = Vec::with_capacity(ENTRIES_TOGETHER);
         let mut queue = lock(&self.queue);
         if queue.entries.is_empty() && !queue.stopped {
             queue.asleep = true;
@@ -365,7 +366,7 @@ impl Recorder {
             let gathered = self.news.wait_timeout_while(queue, GATHERING, |queue| !queue.stopped);
             queue = gathered.unwrap_or_else(PoisonError::into_inner).0;
         }
-        let taken = queue.take();
+        queue.take(&mut taken);
         if queue.entries.len() <= ENTRIES_MAX / 2 && queue.bytes <= QUEUE_BYTES_MAX / 2 {
             self.full.store(false, Ordering::Relaxed);
         }

@@ -86,8 +86,11 @@ impl Lines {
 
     /// Closes the process's input, which tells it to end, behind what it takes of the last words to it.
     pub(super) fn close(&self) {
-        self.write();
         let mut state = self.state();
+        if let Some(pipe) = &state.pipe {
+            // Not by the runtime, which may not know yet that there is room. It never waits.
+            let _ = rustix::io::write(pipe, &state.waiting);
+        }
         (state.pipe, state.waiting) = (None, Vec::new());
     }
 
@@ -132,5 +135,40 @@ impl Flush for Lines {
             }
             lines.close();
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    fn lines() -> (Arc<Lines>, pipe::Receiver) {
+        let (sender, receiver) = pipe::pipe().unwrap();
+        (Lines::new(sender, Handle::current()), receiver)
+    }
+
+    #[tokio::test]
+    async fn what_is_sent_goes_out_together_and_in_its_order() {
+        let (lines, mut process) = lines();
+        assert!(lines.send(b"one") && lines.send(b"two"));
+        assert_eq!(rustix::io::ioctl_fionread(&process), Ok(0), "others may have something to send as well");
+        let mut read = [0; 64];
+        let count = process.read(&mut read).await.unwrap();
+        assert_eq!(&read[..count], b"one\ntwo\n");
+        assert!(lines.send(b"three"), "and so does what comes later");
+        assert_eq!(process.read(&mut read).await.unwrap(), b"three\n".len());
+    }
+
+    #[tokio::test]
+    async fn the_last_words_are_said_before_the_end() {
+        let (lines, mut process) = lines();
+        assert!(lines.send(b"cancelled"));
+        lines.close();
+        let mut read = Vec::new();
+        process.read_to_end(&mut read).await.unwrap();
+        assert_eq!(read, b"cancelled\n");
+        assert!(!lines.send(b"more"));
     }
 }

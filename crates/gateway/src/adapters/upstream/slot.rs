@@ -26,7 +26,7 @@ use crate::{config, hub::Hub};
 const STABLE: Duration = Duration::from_secs(30);
 /// The first failure costs nothing; from the second on, the pause doubles up to this.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
-/// A process that has closed its output gets this long to end.
+/// A process that has closed its output gets this long to end, and one that has ended this long to be heard out.
 const LAST_STEPS: Duration = Duration::from_millis(500);
 
 /// Why an upstream cannot be reached.
@@ -265,7 +265,11 @@ impl Slot {
     async fn watch(self: Arc<Self>, peer: Arc<Peer>, mut process: Process) {
         let started = Instant::now();
         let why = tokio::select! {
-            why = process.wait() => Some(why),
+            why = process.wait() => {
+                // What it said last may not have been read yet. Its children may keep its output open.
+                let _ = tokio::time::timeout(LAST_STEPS, peer.output_closed()).await;
+                Some(why)
+            }
             () = peer.output_closed() => match tokio::time::timeout(LAST_STEPS, process.wait()).await {
                 Ok(why) => Some(why),
                 Err(_) => Some("it closed its output".to_owned()),
