@@ -134,10 +134,11 @@ impl Executions {
             return;
         }
         let (executions, session) = (self.clone(), Arc::clone(session));
-        // Not among the tasks that a stop waits for: it ends the sessions itself.
+        // Not among the tasks that a stop waits for, which ends sessions itself, until this one is being ended here.
         tokio::spawn(async move {
             session.ended().await;
-            executions.end_session(session.id()).await;
+            let ending = executions.0.tasks.track_future(executions.end_session(session.id()));
+            ending.await;
         });
     }
 
