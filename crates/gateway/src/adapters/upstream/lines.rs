@@ -144,14 +144,16 @@ mod tests {
 
     use super::*;
 
-    fn lines() -> (Arc<Lines>, pipe::Receiver) {
+    async fn lines() -> (Arc<Lines>, pipe::Receiver) {
         let (sender, receiver) = pipe::pipe().unwrap();
+        // Until the runtime knows of it, nothing would be written whatever is sent.
+        sender.writable().await.unwrap();
         (Lines::new(sender, Handle::current()), receiver)
     }
 
     #[tokio::test]
     async fn what_is_sent_goes_out_together_and_in_its_order() {
-        let (lines, mut process) = lines();
+        let (lines, mut process) = lines().await;
         assert!(lines.send(b"one") && lines.send(b"two"));
         assert_eq!(rustix::io::ioctl_fionread(&process), Ok(0), "others may have something to send as well");
         let mut read = [0; 64];
@@ -163,7 +165,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_last_words_are_said_before_the_end() {
-        let (lines, mut process) = lines();
+        let (lines, mut process) = lines().await;
         assert!(lines.send(b"cancelled"));
         lines.close();
         let mut read = Vec::new();
