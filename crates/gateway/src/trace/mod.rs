@@ -3,6 +3,7 @@
 //! Tracing observes and steers nothing. Whatever goes wrong here, calls go on.
 
 pub mod attributes;
+mod hands;
 pub(crate) mod ids;
 pub(crate) mod json;
 mod kept;
@@ -14,6 +15,7 @@ pub(crate) mod open;
 pub mod otlp;
 mod pace;
 pub mod preview;
+mod queue;
 mod recorder;
 mod redact;
 mod rows;

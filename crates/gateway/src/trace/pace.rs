@@ -10,6 +10,8 @@ use std::time::Duration;
 const REST: u32 = 15;
 /// No longer than this: who looks wants to see what happens now.
 const REST_MAX: Duration = Duration::from_millis(500);
+/// How much is worked on at a time then. What has begun is not given up for whoever wants the processor.
+const ENTRIES_SHORT: usize = 256;
 /// They are short where it waited for one a share of its time, one in so many parts.
 const WAITED_PART: u64 = 8;
 
@@ -24,9 +26,16 @@ struct Spent {
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     before: Option<Spent>,
+    /// Whether processors were there for everyone.
+    is_free: bool,
 }
 
 impl Pace {
+    /// How much to work on next, of so much at the most.
+    pub(super) fn entries(&self, max: usize) -> usize {
+        if self.is_free { max } else { max.min(ENTRIES_SHORT) }
+    }
+
     /// How long to stay away after what was done since the last time. `share` of it was for calls, which must not be held up;
     /// whoever reports can wait.
     pub(super) fn rest(&mut self, share: f64) -> Duration {
@@ -34,7 +43,9 @@ impl Pace {
         let (Some(before), Some(now)) = (std::mem::replace(&mut self.before, now), now) else {
             return Duration::ZERO;
         };
-        after(before, now).mul_f64(share.clamp(0.0, 1.0))
+        let rest = after(before, now);
+        self.is_free = rest.is_zero();
+        rest.mul_f64(share.clamp(0.0, 1.0))
     }
 }
 
@@ -68,7 +79,7 @@ mod tests {
 
     #[test]
     fn reports_are_not_held_back() {
-        let mut pace = Pace { before: Some(Spent::default()) };
+        let mut pace = Pace { before: Some(Spent::default()), is_free: false };
         assert_eq!(pace.rest(0.0), Duration::ZERO);
     }
 }

@@ -36,7 +36,7 @@ const CLIENT_BYTES_MAX: usize = 256;
 const HAPPENINGS_MAX: usize = 256;
 
 /// A request that came in: its span, the Inspector's session, and how it is stopped once it runs.
-type Running = (SpanId, (Arc<str>, Arc<OnceLock<Stop>>));
+pub(super) type Started = (SpanId, (Arc<str>, Arc<OnceLock<Stop>>));
 
 /// What the recorder's thread works on.
 pub(super) struct Rows {
@@ -50,7 +50,7 @@ pub(super) struct Rows {
     /// What others have recorded.
     reported: Vec<Packed>,
     events: Vec<Event>,
-    began: Vec<Running>,
+    began: Vec<Started>,
     ended: Vec<SpanId>,
 }
 
@@ -91,7 +91,7 @@ impl Rows {
     }
 
     /// Requests that came in and those that are over, since the last time.
-    pub(super) fn take_running(&mut self) -> (Vec<Running>, Vec<SpanId>) {
+    pub(super) fn take_running(&mut self) -> (Vec<Started>, Vec<SpanId>) {
         (std::mem::take(&mut self.began), std::mem::take(&mut self.ended))
     }
 
