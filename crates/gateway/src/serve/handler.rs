@@ -77,7 +77,6 @@ impl Handler {
         about: About,
         input: Option<&str>,
     ) -> Option<Arc<OpenSpan>> {
-        let recorder = self.gateway.recorder()?;
         let parts = context.extensions.get::<http::request::Parts>();
         let around = parts.map(|parts| Given::of_headers(&parts.headers)).unwrap_or_default();
         let of_meta = |name: &str| context.meta.get(name).and_then(serde_json::Value::as_str);
@@ -87,6 +86,10 @@ impl Handler {
             traceparent: of_meta(names::meta::TRACEPARENT),
             client: client.as_deref(),
         };
+        let given = within.or(around);
+        let Some(recorder) = self.gateway.recorder() else {
+            return OpenSpan::passed_on(given, session).map(Arc::new);
+        };
         let token = context.meta.get_progress_token().map(|token| json!(token.0).to_string());
         let rpc_id = serde_json::to_string(&context.id).unwrap_or_default();
         let request = Inbound {
@@ -94,7 +97,7 @@ impl Handler {
             rpc_id: &rpc_id,
             about,
             input,
-            given: within.or(around),
+            given,
             progress_token: token.as_deref(),
             session,
             surface: Some(self.gateway.surface()),

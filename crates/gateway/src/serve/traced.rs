@@ -16,14 +16,17 @@ use crate::{
     },
 };
 
-/// Begins what is recorded of a tool call, if anything is.
+/// Begins what is recorded of a tool call, or what is passed on of one that is not, if anything is.
 pub(super) fn call(
     gateway: &Gateway,
     session: &Arc<Session>,
     call: &ToolCall<'_>,
     around: Given<'_>,
 ) -> Option<Arc<OpenSpan>> {
-    let recorder = gateway.recorder().filter(|recorder| recorder.admits())?;
+    let given = call.within.given().or(around);
+    let Some(recorder) = gateway.recorder().filter(|recorder| recorder.admits()) else {
+        return OpenSpan::passed_on(given, session).map(Arc::new);
+    };
     Some(Arc::new(OpenSpan::inbound(
         recorder,
         Inbound {
@@ -31,7 +34,7 @@ pub(super) fn call(
             rpc_id: &call.id,
             about: About::Tool(call.tool.clone().into_owned()),
             input: call.arguments.map(|arguments| arguments.get()),
-            given: call.within.given().or(around),
+            given,
             progress_token: None,
             session,
             surface: Some(gateway.surface()),
@@ -47,6 +50,10 @@ pub(super) fn elsewhere(
     request: &Elsewhere<'_>,
     around: Given<'_>,
 ) -> Option<Arc<OpenSpan>> {
+    let given = request.within.given().or(around);
+    let Some(recorder) = gateway.recorder() else {
+        return OpenSpan::passed_on(given, session).map(Arc::new);
+    };
     let name = || request.name.clone().map(Cow::into_owned).unwrap_or_default();
     let about = match request.method {
         "resources/read" => About::Resource(name()),
@@ -58,12 +65,12 @@ pub(super) fn elsewhere(
         rpc_id: id,
         about,
         input: request.params.map(|params| params.get()),
-        given: request.within.given().or(around),
+        given,
         progress_token: None,
         session,
         surface: None,
     };
-    Some(Arc::new(OpenSpan::inbound(gateway.recorder()?, request)))
+    Some(Arc::new(OpenSpan::inbound(recorder, request)))
 }
 
 /// Ends it with the answer, or leaves it open where the client has to call again.

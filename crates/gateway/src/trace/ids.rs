@@ -53,7 +53,7 @@ impl Ids {
     /// Takes what is given and well-formed, and makes up the rest.
     pub(crate) fn of(given: Given<'_>) -> Self {
         let (trace, parent) = match given.traceparent.and_then(read_traceparent) {
-            Some((trace, parent)) => (trace, Some(parent)),
+            Some(Parent { trace, span, .. }) => (trace, Some(span)),
             None => (TraceId(fastrand::u128(1..).to_be_bytes()), None),
         };
         let request = match given.request_id.filter(|id| is_request_id(id)) {
@@ -61,6 +61,17 @@ impl Ids {
             None => made_up(),
         };
         Self { trace, span: span_id(), parent, request }
+    }
+
+    /// Those that whoever asks gave, for somebody who adds nothing to them, and whether that is recorded anywhere.
+    pub(crate) fn passed_on(given: Given<'_>) -> Option<(Self, bool)> {
+        let parent = given.traceparent.and_then(read_traceparent);
+        if parent.is_none() && !given.request_id.is_some_and(is_request_id) {
+            return None;
+        }
+        let ids = Self::of(given);
+        let span = ids.parent.unwrap_or(ids.span);
+        Some((Self { span, ..ids }, parent.is_some_and(|parent| parent.is_sampled)))
     }
 
     /// Those of something that happens within.
@@ -87,26 +98,35 @@ fn is_request_id(id: &str) -> bool {
         && code::mask(id) == id
 }
 
-/// The trace and the span of a `traceparent`. Versions that come later may have more behind it.
-fn read_traceparent(text: &str) -> Option<(TraceId, SpanId)> {
+/// What a `traceparent` says.
+struct Parent {
+    trace: TraceId,
+    span: SpanId,
+    is_sampled: bool,
+}
+
+/// Versions that come later may have more behind it.
+fn read_traceparent(text: &str) -> Option<Parent> {
     let mut parts = text.trim().split('-');
     let (version, trace, span, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    let is_hex = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if !is_hex(version) || version == "ff" || !is_hex(flags) || (version == "00" && parts.next().is_some()) {
+    let hex =
+        |text: &str| u8::from_str_radix(text, 16).ok().filter(|_| text.len() == 2 && !text.starts_with('+'));
+    let (version, flags) = (hex(version)?, hex(flags)?);
+    if version == 0xff || (version == 0 && parts.next().is_some()) {
         return None;
     }
     let (trace, span): (TraceId, SpanId) = (trace.parse().ok()?, span.parse().ok()?);
-    (!trace.is_none() && !span.is_none()).then_some((trace, span))
+    (!trace.is_none() && !span.is_none()).then_some(Parent { trace, span, is_sampled: flags & 1 == 1 })
 }
 
 /// What a request that is made within a span says of it.
-pub(crate) fn traceparent(trace: TraceId, span: SpanId) -> String {
+pub(crate) fn traceparent(trace: TraceId, span: SpanId, is_sampled: bool) -> String {
     let mut text = String::with_capacity(55);
     text.push_str("00-");
     trace.push_to(&mut text);
     text.push('-');
     span.push_to(&mut text);
-    text.push_str("-01");
+    text.push_str(if is_sampled { "-01" } else { "-00" });
     text
 }
 
@@ -126,7 +146,27 @@ mod tests {
         assert_ne!(Some(ids.span), ids.parent);
         let (one, other) = (Ids::of(Given::default()), Ids::of(Given::default()));
         assert_ne!((one.request, one.trace, one.span), (other.request, other.trace, other.span));
-        assert_eq!(traceparent(ids.trace, ids.parent.unwrap()), parent);
+        assert_eq!(traceparent(ids.trace, ids.parent.unwrap(), true), parent);
+    }
+
+    #[test]
+    fn who_adds_nothing_passes_on_what_was_given() {
+        for parent in [
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00",
+        ] {
+            let given = Given { request_id: Some("r-1"), traceparent: Some(parent), client: None };
+            let (ids, is_sampled) = Ids::passed_on(given).unwrap();
+            assert_eq!(
+                (&*ids.request, traceparent(ids.trace, ids.span, is_sampled).as_str()),
+                ("r-1", parent)
+            );
+        }
+        let given = Given { request_id: Some("r-1"), traceparent: Some("00-what"), client: None };
+        let (ids, is_sampled) = Ids::passed_on(given).unwrap();
+        assert!(&*ids.request == "r-1" && !is_sampled, "nobody has a span of this");
+        let given = Given { request_id: Some("two words"), traceparent: None, client: Some("{}") };
+        assert!(Ids::passed_on(given).is_none());
     }
 
     #[test]
@@ -158,6 +198,7 @@ mod tests {
             "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
             "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more",
             "00-4bf92f3577b34da6a3ce929d0e0e473-00f067aa0ba902b77-01",
+            "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-+1",
         ] {
             assert!(read_traceparent(traceparent).is_none(), "{traceparent}");
         }

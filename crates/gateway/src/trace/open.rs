@@ -227,8 +227,11 @@ impl Entry {
 
 /// A request that has begun. Dropped without an end, it was cancelled.
 pub struct OpenSpan {
-    recorder: Arc<Recorder>,
+    /// None where nothing is recorded of it and what it was given is passed on as it is.
+    recorder: Option<Arc<Recorder>>,
     ids: Ids,
+    /// Whether anybody records it.
+    is_sampled: bool,
     engine: Engine,
     session_id: Arc<str>,
     session: Arc<Session>,
@@ -270,6 +273,30 @@ impl OpenSpan {
         Self::begin(recorder, Instant::now(), began)
     }
 
+    /// A request that is not recorded, if it is part of something that others may record.
+    pub(crate) fn passed_on(given: Given<'_>, session: &Arc<Session>) -> Option<Self> {
+        let (ids, is_sampled) = Ids::passed_on(given)?;
+        Some(Self::passing(ids, is_sampled, session))
+    }
+
+    fn passing(ids: Ids, is_sampled: bool, session: &Arc<Session>) -> Self {
+        Self {
+            recorder: None,
+            session_id: Arc::clone(&ids.request),
+            ids,
+            is_sampled,
+            engine: Engine::Inbound,
+            session: Arc::clone(session),
+            surface: None,
+            at: 0,
+            since: Instant::now(),
+            waited: AtomicI64::new(0),
+            stop: Arc::default(),
+            sent_as: AtomicU64::new(0),
+            over: AtomicBool::new(true),
+        }
+    }
+
     /// Begins the span of work that goes on by itself, a session of its own.
     pub(crate) fn run(recorder: &Arc<Recorder>, run: Run<'_>) -> Self {
         let id: Arc<str> = run.id.into();
@@ -304,39 +331,39 @@ impl OpenSpan {
 
     /// Begins the span of a step of such work, which is a call like any other.
     pub(crate) fn step(&self, operation: &str, params: &Map<String, Value>) -> Self {
-        let (since, began) = self.within(Kind::Internal);
-        let input = json!({"operation": operation, "params": params}).to_string();
-        Self::begin(&self.recorder, since, Began { input: Some(input), ..began })
+        self.begin_within(Kind::Internal, |began| {
+            let input = json!({"operation": operation, "params": params}).to_string();
+            Began { input: Some(input), ..began }
+        })
     }
 
     /// Begins the span of a request that is made within this one.
     pub(crate) fn outbound(&self, request: Outbound<'_>) -> Self {
-        let (since, began) = self.within(Kind::Client);
-        let began = Began {
+        self.begin_within(Kind::Client, |began| Began {
             method: request.method.to_owned(),
             about: request.about,
             input: request.input,
             peer: Some(Arc::clone(request.peer)),
             transport: request.transport,
             ..began
-        };
-        Self::begin(&self.recorder, since, began)
+        })
     }
 
     /// Begins the span of a question that the client is asked for a server behind us.
     pub(crate) fn asks(&self, method: &str, params: Option<&Value>) -> Self {
-        let (since, began) = self.within(Kind::Client);
-        let began = Began {
+        self.begin_within(Kind::Client, |began| Began {
             method: method.to_owned(),
             input: params.map(Value::to_string),
             transport: self.session.transport().kind(),
             ..began
-        };
-        Self::begin(&self.recorder, since, began)
+        })
     }
 
-    /// What is known of anything that happens within this one, and since when it does.
-    fn within(&self, kind: Kind) -> (Instant, Began) {
+    /// Begins the span of something that happens within this one, with what else is known of it.
+    fn begin_within(&self, kind: Kind, told: impl FnOnce(Began) -> Began) -> Self {
+        let Some(recorder) = &self.recorder else {
+            return Self::passing(self.ids.clone(), self.is_sampled, &self.session);
+        };
         let since = Instant::now();
         let began = Began {
             ids: self.ids.within(ids::made_up()),
@@ -357,13 +384,14 @@ impl OpenSpan {
             surface: self.surface.clone(),
             stop: Arc::default(),
         };
-        (since, began)
+        Self::begin(recorder, since, told(began))
     }
 
     fn begin(recorder: &Arc<Recorder>, since: Instant, began: Began) -> Self {
         let mut span = Self {
-            recorder: Arc::clone(recorder),
+            recorder: Some(Arc::clone(recorder)),
             ids: began.ids.clone(),
+            is_sampled: true,
             engine: began.engine,
             session_id: Arc::clone(&began.session_id),
             session: Arc::clone(&began.session),
@@ -417,7 +445,7 @@ impl OpenSpan {
     }
 
     fn traceparent(&self) -> String {
-        ids::traceparent(self.ids.trace, self.ids.span)
+        ids::traceparent(self.ids.trace, self.ids.span, self.is_sampled)
     }
 
     fn now(&self) -> Nanos {
@@ -441,25 +469,27 @@ impl OpenSpan {
     }
 
     fn signal(&self, waits: bool, about: Value) {
-        if !self.over.load(Ordering::Relaxed) {
-            self.recorder.offer(Entry::Signal { span: self.ids.span, at: self.now(), waits, about });
-        }
+        self.tell(|span, at| Entry::Signal { span, at, waits, about });
     }
 
     pub(crate) fn progressed(&self, told: Value) {
-        if !self.over.load(Ordering::Relaxed) {
-            self.recorder.offer(Entry::Progress { span: self.ids.span, at: self.now(), told });
+        self.tell(|span, at| Entry::Progress { span, at, told });
+    }
+
+    fn tell(&self, entry: impl FnOnce(SpanId, Nanos) -> Entry) {
+        if let (Some(recorder), false) = (&self.recorder, self.over.load(Ordering::Relaxed)) {
+            recorder.offer(entry(self.ids.span, self.now()));
         }
     }
 
     /// Ends it; only the first time counts.
     pub(crate) fn end(&self, end: End) {
-        if self.over.swap(true, Ordering::Relaxed) {
+        let (Some(recorder), false) = (&self.recorder, self.over.swap(true, Ordering::Relaxed)) else {
             return;
-        }
+        };
         let waited = self.waited.load(Ordering::Relaxed);
         let sent_as = self.sent_as.load(Ordering::Relaxed);
-        self.recorder.end(Ended { span: self.ids.span, at: self.now(), waited, sent_as, end });
+        recorder.end(Ended { span: self.ids.span, at: self.now(), waited, sent_as, end });
     }
 }
 

@@ -83,6 +83,44 @@ fn a_call_of_another_server_is_a_child_of_the_call_that_came_in_over_every_trans
     }
 }
 
+/// REQ-IPROP-04
+#[test]
+fn who_records_nothing_passes_ids_on_as_they_came() {
+    const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00";
+    let place = Place::new().stdio("near", &[], "");
+    let remote = Remote::start(&place, "far", &[]);
+    let place = place.http("far", &remote.url, "").lines("[inspector]\ncapture = \"off\"\n");
+    let server = place.setup().http();
+    let mut client = Client::http(Arc::clone(&server), Era::Stateless);
+    place.wait_for(&mut client, &["near", "far"]);
+    let mut call = |operation: &str, text: &str, more: &[(&str, &str)]| {
+        let arguments = json!({"operation": operation, "params": {"text": text}});
+        let id = client.new_id();
+        let frame = client.frame(id, "tools/call", json!({"name": "mcp_aql", "arguments": arguments}));
+        let headers = client.headers("tools/call", &frame);
+        let mut headers: Vec<(&str, &str)> =
+            headers.iter().map(|(name, value)| (&**name, &**value)).collect();
+        headers.extend(more);
+        assert_eq!(server.post(&headers, frame.to_string().as_bytes()).status, 200);
+    };
+    for (name, operation) in [("near", "near_echo"), ("far", "far_echo")] {
+        let received = |text: &str| {
+            let called = place.event(name, "the call", |event| {
+                event["event"] == "received" && event["params"]["arguments"]["text"] == text
+            });
+            called["params"]["_meta"].clone()
+        };
+        call(operation, "given", &[("traceparent", PARENT), ("X-MCP-Request-Id", "r-9")]);
+        let meta = received("given");
+        assert_eq!((&meta["traceparent"], &meta["X-MCP-Request-Id"]), (&json!(PARENT), &json!("r-9")));
+        call(operation, "nothing", &[]);
+        let meta = received("nothing");
+        assert_eq!((&meta["traceparent"], &meta["X-MCP-Request-Id"]), (&Value::Null, &Value::Null), "{meta}");
+        call(operation, "broken", &[("traceparent", "00-zz"), ("X-MCP-Request-Id", "two words")]);
+        assert_eq!(received("broken")["traceparent"], Value::Null);
+    }
+}
+
 /// REQ-IATTR-07 REQ-IPROP-04 REQ-ISESS-01
 #[test]
 fn ids_in_headers_are_taken() {
