@@ -179,6 +179,7 @@ pub fn open(config: &Checked, hub: Option<&Hub>) -> Result<App, Error> {
     safety.tend();
     let mut inspect = inspect(config, traces, Some(&gateway));
     inspect.metrics = Some(metrics);
+    inspect.exporter = Arc::downgrade(&exporter);
     let inspect = Arc::new(inspect);
     Ok(App { exporter, gateway, stores, safety, upstreams, limits, inspect })
 }

@@ -85,8 +85,10 @@ export interface Health {
   server_id: string;
   started_us: number;
   role: Role;
-  recorder: { recorded: number; dropped: number; failed: number; queued: number; capacity: number };
+  /** Null where this process records nothing. */
+  recorder: { recorded: number; dropped: number; failed: number; queued: number; capacity: number } | null;
   store: Record<string, unknown> & { bytes: number; days: number; spans: number; index_lag: number };
+  collectors: { name: string; queued: number; sent: number; dropped: number; failed: number; trouble: string | null }[];
   listeners?: Record<string, unknown>;
 }
 
@@ -275,8 +277,7 @@ export interface EventData {
   total?: number | null;
   message?: string | null;
   approval_id?: string;
-  danger?: string | number;
-  answer?: string;
+  input_id?: string;
 }
 
 export interface LiveEvent {

@@ -63,5 +63,7 @@ export const to = {
   trace: (trace: string, span?: string): string =>
     `/traces/${encodeURIComponent(trace)}${span ? `?span=${encodeURIComponent(span)}` : ""}`,
   session: (id: string): string => `/sessions/${encodeURIComponent(id)}`,
+  /** What came over one connection of a client: its calls are sessions of their own. */
+  connection: (id: string): string => `/sessions?q=${encodeURIComponent(id)}`,
   server: (name: string): string => `/servers/${encodeURIComponent(name)}`,
 };

@@ -45,14 +45,14 @@ export class Tail {
           continue;
         }
       }
-      if (!this.isRaw && (event.name === "ProgressUpdate" || event.name === "WaitingOnSignal")) {
+      if (!this.isRaw && (event.name === "ProgressUpdate" || event.name === "WaitingOnSignal" || event.name === "SignalReceived")) {
         const known = this.requests.get(event.data.span_id);
         if (known) {
-          const next = { ...known, ...(event.name === "WaitingOnSignal" ? { status: "waiting" } : { detail: progress(event.data) }) };
+          const next = { ...known, status: event.name === "WaitingOnSignal" ? "waiting" : "running", detail: detailOf(event.name, event.data) };
           const index = this.rows.indexOf(known);
           if (index >= 0) this.rows[index] = next;
           this.requests.set(event.data.span_id, next);
-          if (event.name === "ProgressUpdate") continue;
+          continue;
         }
       }
       // A request's session begins and ends with it, and would stand there twice.
@@ -118,13 +118,15 @@ function rowOf({ seq, name, data }: LiveEvent): TailRow {
 function statusOf(name: string, data: EventData): string {
   if (name === "McpRequestStarted" || name === "SessionStarted" || name === "ProgressUpdate") return "running";
   if (name === "WaitingOnSignal") return "waiting";
+  if (name === "SignalReceived") return "running";
+  if (data.error_code === "CANCELLED") return "cancelled";
   return (data.status ?? "ok").toLowerCase();
 }
 
 function detailOf(name: string, data: EventData): string {
   if (name === "ProgressUpdate") return progress(data);
-  if (name === "SignalReceived") return `answered: ${data.answer ?? ""}`;
-  if (name === "WaitingOnSignal") return `waits for a person (${data.danger ?? "asked"})`;
+  if (name === "SignalReceived") return "goes on";
+  if (name === "WaitingOnSignal") return data.approval_id ? "waits for approval" : data.input_id ? "waits for the operator's answer" : "waits for its client";
   if (name === "SessionStarted") return `session begins, ${data.engine ?? ""}`;
   if (name === "SessionFinished") return "session ends";
   return data.operation || data.tool ? (data.name ?? data.method ?? "") : (data.method ?? "");

@@ -102,7 +102,7 @@ function Entry({ entry, isOpen, onToggle }: { entry: AuditEntry; isOpen: boolean
         <tr class="opened">
           <td colSpan={7}>
             <Code label={`Entry ${entry.number}`} value={event} />
-            <p class="muted ids">hash <code>{entry.hash}</code> {session && <a href={to.session(session)}>its session</a>}</p>
+            <p class="muted ids">hash <code>{entry.hash}</code> {session && <a href={to.connection(session)}>calls of its client</a>}</p>
           </td>
         </tr>
       )}

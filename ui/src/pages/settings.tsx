@@ -54,8 +54,7 @@ function named(key: string): string {
 }
 
 function HealthView({ health }: { health: Health }) {
-  const { recorder, store } = health;
-  const isLosing = recorder.dropped > 0 || recorder.failed > 0;
+  const { recorder, store, collectors } = health;
   const others = Object.entries(store).filter(([name]) => !KNOWN.includes(name));
   return (
     <>
@@ -66,24 +65,25 @@ function HealthView({ health }: { health: Health }) {
         <div><dt>Started</dt><dd>{ago(health.started_us)}</dd></div>
       </dl>
       <h2>Recorder</h2>
-      {isLosing ? (
-        <p class="problem" role="alert">
-          <strong>{count(recorder.dropped + recorder.failed)} spans are missing</strong>
-          <span>
-            {recorder.dropped > 0 && `${count(recorder.dropped)} (${share(recorder.dropped, recorder.recorded + recorder.dropped)}) were dropped because the queue was full. `}
-            {recorder.failed > 0 && `${count(recorder.failed)} could not be written: is the disk full? `}
-            Calls were not held up by it.
-          </span>
-        </p>
+      {recorder === null ? (
+        <p class="muted">This process records nothing itself. It shows what others wrote to the same data directory.</p>
       ) : (
-        <p class="muted">Nothing was dropped since the gateway started.</p>
+        <RecorderView recorder={recorder} />
       )}
-      <dl class="figures">
-        <div><dt>Recorded</dt><dd>{count(recorder.recorded)}</dd></div>
-        <div class={recorder.dropped > 0 ? "bad" : ""}><dt>Dropped</dt><dd>{count(recorder.dropped)}</dd></div>
-        <div class={recorder.failed > 0 ? "bad" : ""}><dt>Not written</dt><dd>{count(recorder.failed)}</dd></div>
-        <div><dt>In the queue</dt><dd>{count(recorder.queued)} <small>of {count(recorder.capacity)}</small></dd></div>
-      </dl>
+      {collectors.length > 0 && (
+        <>
+          <h2>Sent on</h2>
+          {collectors.map((collector) => (
+            <dl key={collector.name} class="figures">
+              <div><dt>To</dt><dd>{plain(collector.name)}</dd></div>
+              <div><dt>Sent</dt><dd>{count(collector.sent)}</dd></div>
+              <div class={collector.dropped > 0 ? "bad" : ""}><dt>Dropped</dt><dd>{count(collector.dropped)}</dd></div>
+              <div class={collector.failed > 0 ? "bad" : ""}><dt>Not taken</dt><dd>{count(collector.failed)}</dd></div>
+              {collector.trouble !== null && <div class="bad"><dt>Trouble</dt><dd>{plain(collector.trouble)}</dd></div>}
+            </dl>
+          ))}
+        </>
+      )}
       <h2>Store</h2>
       <dl class="figures">
         <div><dt>Size</dt><dd>{bytes(store.bytes)}</dd></div>
@@ -104,6 +104,32 @@ function HealthView({ health }: { health: Health }) {
           </dl>
         </>
       )}
+    </>
+  );
+}
+
+function RecorderView({ recorder }: { recorder: NonNullable<Health["recorder"]> }) {
+  const isLosing = recorder.dropped > 0 || recorder.failed > 0;
+  return (
+    <>
+      {isLosing ? (
+        <p class="problem" role="alert">
+          <strong>{count(recorder.dropped + recorder.failed)} spans are missing</strong>
+          <span>
+            {recorder.dropped > 0 && `${count(recorder.dropped)} (${share(recorder.dropped, recorder.recorded + recorder.dropped)}) were dropped because the queue was full. `}
+            {recorder.failed > 0 && `${count(recorder.failed)} could not be written: is the disk full? `}
+            Calls were not held up by it.
+          </span>
+        </p>
+      ) : (
+        <p class="muted">Nothing was dropped since the gateway started.</p>
+      )}
+      <dl class="figures">
+        <div><dt>Recorded</dt><dd>{count(recorder.recorded)}</dd></div>
+        <div class={recorder.dropped > 0 ? "bad" : ""}><dt>Dropped</dt><dd>{count(recorder.dropped)}</dd></div>
+        <div class={recorder.failed > 0 ? "bad" : ""}><dt>Not written</dt><dd>{count(recorder.failed)}</dd></div>
+        <div><dt>In the queue</dt><dd>{count(recorder.queued)} <small>of {count(recorder.capacity)}</small></dd></div>
+      </dl>
     </>
   );
 }

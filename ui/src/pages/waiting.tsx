@@ -124,7 +124,7 @@ function ApprovalCard({ approval, now, mayAct }: { approval: Approval; now: numb
         </footer>
       )}
       {told !== null && <p class="error-text" role="alert">{told}</p>}
-      <p class="muted ids"><code>{approval.id}</code> · <a href={to.session(approval.session_id)}>its session</a></p>
+      <p class="muted ids"><code>{approval.id}</code> · <a href={to.connection(approval.session_id)}>calls of its client</a></p>
     </article>
   );
 }

@@ -21,6 +21,7 @@ use crate::{
     trace::{
         Counts,
         metrics::{self, Totals},
+        otlp::Collector,
     },
 };
 
@@ -36,6 +37,8 @@ pub(super) struct Health {
     /// Null where this process records nothing.
     recorder: Option<Counts>,
     store: Stats,
+    /// Where spans are sent on to, and how that goes.
+    collectors: Vec<Collector>,
     listeners: BTreeMap<&'static str, String>,
 }
 
@@ -47,7 +50,9 @@ pub(super) async fn health(
     Query::read(query.as_deref(), &[])?;
     let store = inspect.store.stats().await?;
     let recorder = inspect.recorder.as_ref().map(|recorder| recorder.counts());
-    let has_lost = recorder.is_some_and(|counts| counts.dropped + counts.failed > 0);
+    let collectors = inspect.exporter.upgrade().map(|exporter| exporter.collectors()).unwrap_or_default();
+    let has_lost = recorder.is_some_and(|counts| counts.dropped + counts.failed > 0)
+        || collectors.iter().any(|collector| collector.dropped + collector.failed > 0);
     let listeners = inspect.listeners.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(ok(&Health {
         status: if has_lost || store.unreadable > 0 { "degraded" } else { "ok" },
@@ -57,6 +62,7 @@ pub(super) async fn health(
         role: role.map_or(Role::Viewer, |Extension(role)| role).as_str(),
         recorder,
         store,
+        collectors,
         listeners,
     }))
 }

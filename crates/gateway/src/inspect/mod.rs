@@ -16,7 +16,7 @@ mod upstreams;
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 
 use axum::{
@@ -32,7 +32,7 @@ pub use self::{
 };
 use crate::{
     store::TraceStore,
-    trace::{Nanos, Recorder, metrics::Metrics},
+    trace::{Nanos, Recorder, metrics::Metrics, otlp::Exporter},
 };
 
 /// Who asks.
@@ -60,6 +60,8 @@ pub struct Inspect {
     /// Nothing where this process records nothing.
     pub recorder: Option<Arc<Recorder>>,
     pub metrics: Option<Arc<Metrics>>,
+    /// Who spans are sent on to.
+    pub exporter: Weak<Exporter>,
     /// What we call ourselves in what is recorded.
     pub server_id: String,
     started: Nanos,
@@ -79,6 +81,7 @@ impl Inspect {
             servers: Arc::new(Configured::default()),
             recorder: None,
             metrics: None,
+            exporter: Weak::new(),
             server_id: server_id.into(),
             started: now(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),

@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use super::{Inspect, query::Query};
 use crate::{
     operator::listener::reply::{Problem, ok},
-    store::traces::{Piece, SessionRow, SpanBlock, SpanFull, SpanRow},
+    store::traces::{Piece, SESSION_SPANS_MAX, SessionRow, SpanBlock, SpanFull, SpanRow},
     trace::{SpanId, TraceId},
 };
 
@@ -42,6 +42,8 @@ pub(super) struct Session {
     session: SessionRow,
     /// At the most 10,000 of them, by their starts.
     spans: Vec<SpanRow>,
+    /// Whether there are more.
+    truncated: bool,
 }
 
 /// What is streamed, for its schema.
@@ -80,7 +82,8 @@ pub(super) async fn session(
     let found = inspect.store.session(&id).await?;
     let missing = || Problem::missing("there is no such session; GET /api/v1/sessions lists them");
     let (session, spans) = found.ok_or_else(missing)?;
-    Ok(ok(&Session { session, spans }))
+    let truncated = spans.len() >= SESSION_SPANS_MAX && session.span_count > SESSION_SPANS_MAX as i64;
+    Ok(ok(&Session { session, spans, truncated }))
 }
 
 pub(super) async fn span(

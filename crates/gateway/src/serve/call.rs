@@ -104,7 +104,7 @@ impl Ready {
             answer = gateway.handle(session, endpoint, arguments, caller) => answer,
             by = running.cancelled() => match by {
                 CancelledBy::Client => return None,
-                CancelledBy::Operator => stopped(session),
+                CancelledBy::Operator => stopped(session, span.as_deref()),
             },
         };
         if let Some(span) = span {
@@ -115,9 +115,13 @@ impl Ready {
 }
 
 /// The answer to a call that the operator has stopped.
-pub(crate) fn stopped(session: &Session) -> Answer {
+pub(crate) fn stopped(session: &Session, span: Option<&OpenSpan>) -> Answer {
     let error = Error::new(Code::PermissionDenied, "Permission denied: the operator stopped this call")
         .with("reason", "the operator stopped this call")
         .hint("Do not repeat it. Ask the person who runs this server why.");
-    Answer::failure(error, Some(session.id()))
+    let answer = Answer::failure(error, Some(session.id()));
+    if let Some(span) = span {
+        traced::stopped(span, &answer);
+    }
+    answer
 }

@@ -61,10 +61,15 @@ pub(super) async fn answer(
         answered = upstreams.answer(session, &request.method, request.params, span.as_ref()) => answered,
         by = running.cancelled() => match by {
             CancelledBy::Client => return None,
-            CancelledBy::Operator => Err(Refused {
-                code: reply::INVALID_REQUEST.into(),
-                message: "The operator stopped this request".to_owned(),
-            }),
+            CancelledBy::Operator => {
+                if let Some(span) = &span {
+                    span.end(End::stopped(None));
+                }
+                Err(Refused {
+                    code: reply::INVALID_REQUEST.into(),
+                    message: "The operator stopped this request".to_owned(),
+                })
+            }
         },
     };
     if let Some(span) = span {

@@ -198,7 +198,11 @@ impl ServerHandler for Handler {
         let listened_to = context.meta.get_progress_token().is_some();
         let progress = if listened_to { Progress::listened_to() } else { Progress::default() };
         let parked = self.gateway.recorder().zip(request.request_state.as_deref());
-        let span = parked.and_then(|(recorder, state)| recorder.resume(state)).or_else(|| {
+        let goes_on = parked.and_then(|(recorder, state)| recorder.resume(session.id(), state));
+        if goes_on.as_ref().is_some_and(|span| span.is_stopped_by_operator()) {
+            return Ok(tool_result(&call::stopped(&session, None)).into());
+        }
+        let span = goes_on.or_else(|| {
             let input = request.arguments.as_ref().map(|arguments| json!(arguments).to_string());
             let about = About::Tool(request.name.to_string());
             self.traced(&context, &session, "tools/call", about, input.as_deref())
@@ -235,11 +239,7 @@ impl ServerHandler for Handler {
             }
             by = running.cancelled() => {
                 if by == CancelledBy::Operator {
-                    let answer = call::stopped(&session);
-                    if let Some(span) = span {
-                        traced::answered(&self.gateway, span, &answer);
-                    }
-                    return Ok(tool_result(&answer).into());
+                    return Ok(tool_result(&call::stopped(&session, span.as_deref())).into());
                 }
                 // A cancelled request gets no answer: the library drops ours once it has seen the cancellation too.
                 let _ = tokio::time::timeout(CANCELLATION_SEEN, context.ct.cancelled()).await;

@@ -84,6 +84,11 @@ pub(super) fn answered(gateway: &Gateway, span: Arc<OpenSpan>, answer: &Answer) 
     span.end(End::of(answer));
 }
 
+/// Ends what is recorded of a call that the operator stopped, with what its client is told.
+pub(super) fn stopped(span: &OpenSpan, answer: &Answer) {
+    span.end(End::stopped(Some(answer.to_text())));
+}
+
 /// The name that the Inspector has for a tool that is not there.
 const UNKNOWN_TOOL: &str = "UNKNOWN_TOOL";
 

@@ -154,7 +154,10 @@ impl State {
                 (false, true) => Load::Calls,
                 (false, false) => Load::Nothing,
             };
-            self.sinks.iter_mut().for_each(|sink| sink.tend(load));
+            for sink in &mut self.sinks {
+                sink.tend(load);
+                sink.fulfil_wishes(&|wish| recorder.stop(wish));
+            }
         }
         if stopped && queue.is_empty() {
             return None;

@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::recorder::{Load, Sink};
+use super::{
+    recorder::{Load, Sink},
+    stopping::Wish,
+};
 use crate::{
     pipeline::Clock,
     store::traces::{Appender, Batch},
@@ -88,5 +91,11 @@ impl Sink for Kept {
             }
         }
         self.index(load);
+    }
+
+    fn fulfil_wishes(&mut self, stop: &dyn Fn(&Wish) -> usize) {
+        if let Err(error) = self.appender.fulfil_wishes(stop) {
+            tracing::debug!(%error, "what the operator wants to be over is not known");
+        }
     }
 }

@@ -4,7 +4,7 @@
 use std::{
     borrow::Cow,
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -19,6 +19,7 @@ use super::{
     names::{header, meta},
     recorder::Recorder,
     span::{Engine, Kind, Nanos, SpanId, Status},
+    stopping::Stopping,
 };
 use crate::{
     dispatch::Surface,
@@ -143,6 +144,11 @@ impl End {
         Self { status: Some(Status::Error), error: Some(error), output, ..Self::default() }
     }
 
+    /// Somebody wanted it to be over. What the client was told may be known.
+    pub(crate) fn stopped(output: Option<String>) -> Self {
+        Self { status: Some(Status::Cancelled), output, ..Self::default() }
+    }
+
     pub(crate) fn of(answer: &Answer) -> Self {
         let output = Some(answer.to_text());
         match answer.code() {
@@ -199,7 +205,7 @@ pub(super) struct Began {
     pub(super) transport: &'static str,
     pub(super) session: Arc<Session>,
     pub(super) surface: Option<Arc<Surface>>,
-    pub(super) stop: Arc<OnceLock<Stop>>,
+    pub(super) stop: Stopping,
 }
 
 pub(super) struct Ended {
@@ -239,8 +245,7 @@ pub struct OpenSpan {
     at: Nanos,
     since: Instant,
     waited: AtomicI64,
-    /// How the call is stopped, once it runs.
-    stop: Arc<OnceLock<Stop>>,
+    stop: Stopping,
     /// The number that a request to another server was sent with last.
     sent_as: AtomicU64,
     /// Whether nothing more is to be told: it has ended, or its beginning found no room.
@@ -268,7 +273,7 @@ impl OpenSpan {
             transport: request.session.transport().kind(),
             session: Arc::clone(request.session),
             surface: request.surface,
-            stop: Arc::default(),
+            stop: Stopping::default(),
         };
         Self::begin(recorder, Instant::now(), began)
     }
@@ -291,7 +296,7 @@ impl OpenSpan {
             at: 0,
             since: Instant::now(),
             waited: AtomicI64::new(0),
-            stop: Arc::default(),
+            stop: Stopping::default(),
             sent_as: AtomicU64::new(0),
             over: AtomicBool::new(true),
         }
@@ -324,7 +329,7 @@ impl OpenSpan {
             transport: "",
             session: Arc::clone(run.session),
             surface: Some(run.surface),
-            stop: Arc::new(run.stop.into()),
+            stop: Stopping::by(run.stop),
         };
         Self::begin(recorder, Instant::now(), began)
     }
@@ -382,7 +387,7 @@ impl OpenSpan {
             transport: "",
             session: Arc::clone(&self.session),
             surface: self.surface.clone(),
-            stop: Arc::default(),
+            stop: Stopping::default(),
         };
         Self::begin(recorder, since, told(began))
     }
@@ -399,7 +404,7 @@ impl OpenSpan {
             at: began.at,
             since,
             waited: AtomicI64::new(0),
-            stop: Arc::clone(&began.stop),
+            stop: began.stop.clone(),
             sent_as: AtomicU64::new(0),
             over: AtomicBool::new(false),
         };
@@ -436,12 +441,37 @@ impl OpenSpan {
 
     /// Says how the call is stopped.
     pub(crate) fn runs(&self, stop: Stop) {
-        let _ = self.stop.set(stop);
+        self.stop.runs(stop);
     }
 
     /// Whether the operator wanted it to be over before it was.
     pub(crate) fn is_stopped_by_operator(&self) -> bool {
-        self.stop.get().is_some_and(|stop| stop.asked_by() == Some(CancelledBy::Operator))
+        self.stop.is_operators()
+    }
+
+    /// Ends it for the operator while its client is waited for, so that whoever goes on with it finds it stopped.
+    pub(super) fn stop_while_parked(&self) -> bool {
+        let stop = Stop::default();
+        let is_first = !self.is_stopped_by_operator() && stop.now(CancelledBy::Operator);
+        if is_first {
+            self.stop.runs(stop);
+            self.end(End::stopped(None));
+        }
+        is_first
+    }
+
+    pub(super) fn id(&self) -> SpanId {
+        self.ids.span
+    }
+
+    #[cfg(test)]
+    pub(super) fn stopping(&self) -> &Stopping {
+        &self.stop
+    }
+
+    /// The session that it came in, which is not one of the Inspector's.
+    pub(super) fn connection(&self) -> &str {
+        self.session.id()
     }
 
     fn traceparent(&self) -> String {
@@ -495,7 +525,7 @@ impl OpenSpan {
 
 impl Drop for OpenSpan {
     fn drop(&mut self) {
-        self.end(End { status: Some(Status::Cancelled), ..End::default() });
+        self.end(End::stopped(None));
     }
 }
 

@@ -7,11 +7,10 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     thread::JoinHandle,
-    time::{Duration, Instant},
 };
 
 use super::{
@@ -20,19 +19,16 @@ use super::{
     levels::Levels,
     open::{Ended, Entry, OpenSpan},
     otlp,
+    parked::Parked,
     queue::{ENTRIES_MAX, Queue},
     rows::{Rows, Started},
+    stopping::{Stopping, Wish},
 };
 use crate::{
     bearers::Bearers,
     pipeline::Clock,
-    session::{CancelledBy, Stop},
     store::traces::{Batch, Packed},
 };
-
-/// Requests whose clients have to call again, and how long they are waited for.
-const PARKED_MAX: usize = 1024;
-const PARKED_TIME: Duration = Duration::from_secs(15 * 60);
 
 /// Somebody who takes what was recorded.
 pub trait Sink: Send {
@@ -40,6 +36,8 @@ pub trait Sink: Send {
     fn take(&mut self, batch: &Batch) -> Result<(), String>;
     /// Does what can be done between, the less of it the more there is to do beside.
     fn tend(&mut self, _load: Load) {}
+    /// Has stopped what somebody wants to be over who asked another process.
+    fn fulfil_wishes(&mut self, _stop: &dyn Fn(&Wish) -> usize) {}
 }
 
 /// What there is to do beside.
@@ -90,18 +88,12 @@ pub struct Recorder {
     failed: AtomicU64,
     /// Requests under way that came in, to be found by a cancellation.
     running: Mutex<Running>,
-    /// Requests whose clients have to call again, by what they bring back.
-    parked: Mutex<HashMap<String, Parked>>,
+    parked: Parked,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-struct Parked {
-    span: Arc<OpenSpan>,
-    since: Instant,
-}
-
-/// Requests under way: the span, the Inspector's session, and how it is stopped once it runs.
-type Running = HashMap<SpanId, (Arc<str>, Arc<OnceLock<Stop>>)>;
+/// Requests under way: the span, the Inspector's session, and how it is stopped.
+type Running = HashMap<SpanId, (Arc<str>, Stopping)>;
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -117,7 +109,7 @@ impl Recorder {
             recorded: AtomicU64::new(0),
             failed: AtomicU64::new(0),
             running: Mutex::default(),
-            parked: Mutex::default(),
+            parked: Parked::default(),
             threads: Mutex::default(),
         });
         let work = Arc::new(Work::new(way_out, Rows::new(settings), sinks));
@@ -156,28 +148,17 @@ impl Recorder {
     /// Leaves a request open whose client has to call again, and will bring this back with it.
     pub(crate) fn park(&self, state: &str, span: Arc<OpenSpan>, asked: serde_json::Value) {
         span.waits_for(asked);
-        let mut parked = lock(&self.parked);
-        if parked.len() >= PARKED_MAX {
-            let oldest = parked.iter().min_by_key(|(_, parked)| parked.since).map(|(state, _)| state.clone());
-            oldest.map(|state| parked.remove(&state));
-        }
-        parked.insert(state.to_owned(), Parked { span, since: Instant::now() });
+        self.parked.park(state, span);
     }
 
-    /// The request that a client goes on with.
-    pub(crate) fn resume(&self, state: &str) -> Option<Arc<OpenSpan>> {
-        let Parked { span, since } = lock(&self.parked).remove(state)?;
-        span.waited(since.elapsed());
-        Some(span)
+    /// The request that a client goes on with in its session. The operator may have stopped it meanwhile.
+    pub(crate) fn resume(&self, session: &str, state: &str) -> Option<Arc<OpenSpan>> {
+        self.parked.resume(session, state)
     }
 
     /// Gives up what nobody comes back for.
     pub(super) fn expire(&self) {
-        let gone: Vec<Parked> = lock(&self.parked)
-            .extract_if(|_, parked| parked.since.elapsed() > PARKED_TIME)
-            .map(|(_, parked)| parked)
-            .collect();
-        drop(gone);
+        self.parked.expire();
     }
 
     #[must_use]
@@ -198,25 +179,22 @@ impl Recorder {
         lock(&self.running).len() as u64
     }
 
-    /// Cancels a request under way, as its client could.
-    pub fn cancel(&self, span: SpanId) -> bool {
-        let stop = lock(&self.running).get(&span).and_then(|(_, stop)| stop.get().cloned());
-        stop.is_some_and(|stop| stop.now(CancelledBy::Operator))
-    }
-
-    /// Cancels everything under way that belongs to one of the Inspector's sessions.
-    pub fn cancel_session(&self, session: &str) -> usize {
+    /// Stops what the operator wants to be over, as its clients could. How many requests were.
+    pub fn stop(&self, wish: &Wish) -> usize {
         let running = lock(&self.running);
-        let spans: Vec<SpanId> =
-            running.iter().filter(|(_, (of, _))| **of == *session).map(|(span, _)| *span).collect();
+        let is_meant = |span: &SpanId, session: &str| match wish {
+            Wish::Operation(wanted) => wanted == span,
+            Wish::Session(wanted) => wanted == session,
+        };
+        let meant = running.iter().filter(|(span, (session, _))| is_meant(span, session));
+        let meant: Vec<(SpanId, Stopping)> = meant.map(|(span, (_, stop))| (*span, stop.clone())).collect();
         drop(running);
-        spans.into_iter().filter(|span| self.cancel(*span)).count()
+        meant.into_iter().filter(|(span, stop)| stop.now() || self.parked.stop(*span)).count()
     }
 
     /// Ends the threads once everything is written.
     pub fn close(&self) {
-        let parked = std::mem::take(&mut *lock(&self.parked));
-        drop(parked);
+        self.parked.clear();
         self.queue.stop();
         let threads = std::mem::take(&mut *lock(&self.threads));
         threads.iter().for_each(|thread| thread.thread().unpark());

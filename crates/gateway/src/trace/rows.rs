@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     collections::{HashMap, HashSet},
-    sync::{Arc, OnceLock},
+    sync::Arc,
 };
 
 use aql::autonomy::code;
@@ -17,10 +17,10 @@ use super::{
     preview,
     recorder::Settings,
     redact,
+    stopping::Stopping,
 };
 use crate::{
     dispatch::Surface,
-    session::Stop,
     store::traces::{Batch, Packed},
 };
 
@@ -32,11 +32,13 @@ const SAMPLING: &str = "sampling/createMessage";
 const ELICITATION: &str = "elicitation/create";
 /// The longest name of a client that is kept.
 const CLIENT_BYTES_MAX: usize = 256;
+/// Spans around each other that are looked at. Those of others could be around themselves.
+const DEPTH_MAX: usize = 64;
 /// Happenings within one span that are kept.
 const HAPPENINGS_MAX: usize = 256;
 
-/// A request that came in: its span, the Inspector's session, and how it is stopped once it runs.
-pub(super) type Started = (SpanId, (Arc<str>, Arc<OnceLock<Stop>>));
+/// A request that came in: its span, the Inspector's session, and how it is stopped.
+pub(super) type Started = (SpanId, (Arc<str>, Stopping));
 
 /// What the recorder's thread works on.
 pub(super) struct Rows {
@@ -60,9 +62,49 @@ struct Open {
     surface: Option<Arc<Surface>>,
     begins_session: bool,
     is_fresh: bool,
+    waits: Waits,
     /// When progress was told last, and what was not told since.
     progress_told: Nanos,
     progress: Option<(Nanos, Value)>,
+}
+
+/// How often somebody is waited for within a span, its own and what is made within it, and since when.
+#[derive(Default, Clone, Copy)]
+struct Waits {
+    now: u32,
+    since: Nanos,
+    before: Nanos,
+}
+
+impl Waits {
+    fn begin(&mut self, at: Nanos) {
+        if self.now == 0 {
+            self.since = at;
+        }
+        self.now += 1;
+    }
+
+    fn end(&mut self, count: u32, at: Nanos) {
+        let was_waiting = self.now > 0;
+        self.now = self.now.saturating_sub(count);
+        if was_waiting && self.now == 0 {
+            self.before += (at - self.since).max(0);
+        }
+    }
+}
+
+impl Open {
+    fn waits(&mut self, at: Nanos) {
+        self.waits.begin(at);
+        self.span.status = Status::Waiting;
+    }
+
+    fn waited(&mut self, count: u32, at: Nanos) {
+        self.waits.end(count, at);
+        if self.waits.now == 0 {
+            self.span.status = Status::Running;
+        }
+    }
 }
 
 impl Rows {
@@ -188,8 +230,16 @@ impl Rows {
         self.tell(event::REQUEST_STARTED, began.at, &span, told_of(&span, None));
         self.fresh.push(span.id);
         let (surface, id) = (began.surface, span.id);
-        let open =
-            Open { span, level, surface, begins_session, is_fresh: true, progress_told: 0, progress: None };
+        let open = Open {
+            span,
+            level,
+            surface,
+            begins_session,
+            is_fresh: true,
+            waits: Waits::default(),
+            progress_told: 0,
+            progress: None,
+        };
         self.open.insert(id, open);
     }
 
@@ -287,16 +337,23 @@ impl Rows {
     }
 
     fn end(&mut self, ended: Ended) {
-        let Some(Open { mut span, level, progress, begins_session, .. }) = self.open.remove(&ended.span)
+        let Some(Open { mut span, level, progress, begins_session, mut waits, .. }) =
+            self.open.remove(&ended.span)
         else {
             return;
         };
         let Ended { at, waited, sent_as, mut end, .. } = ended;
+        if waits.now > 0 {
+            // Nobody is waited for any more, here and in what it was made within.
+            self.each_around(span.parent, |open| open.waited(waits.now, at));
+            waits.end(waits.now, at);
+        }
         if let Some((told_at, told)) = progress {
             self.tell(event::PROGRESS, told_at, &span, told.to_string());
         }
         span.ended = Some(at.max(span.started));
-        span.waited = waited;
+        // What was made within it may have waited, too.
+        span.waited = waited.max(waits.before);
         if let Some(message) = end.message.take() {
             end.output = part(&message, "result");
         }
@@ -373,14 +430,36 @@ impl Rows {
 
     fn signal(&mut self, id: SpanId, at: Nanos, waits: bool, about: Value) {
         let Some(open) = self.open.get_mut(&id) else { return };
-        open.span.status = if waits { Status::Waiting } else { Status::Running };
         let name = if waits { event::WAITING } else { event::ANSWERED };
         happened(&mut open.span, name, at, &about);
-        if !std::mem::replace(&mut open.is_fresh, true) {
-            self.fresh.push(id);
+        let mut told = Vec::new();
+        self.each_around(Some(id), |open| {
+            if waits {
+                open.waits(at)
+            } else {
+                open.waited(1, at)
+            }
+            // Who watches looks at operations, and may look into one.
+            if open.begins_session || open.span.id == id {
+                told.push(open.span.clone());
+            }
+        });
+        for span in told {
+            self.tell(name, at, &span, about.to_string());
         }
-        let span = open.span.clone();
-        self.tell(name, at, &span, about.to_string());
+    }
+
+    /// A span, what it was made within, and so on, as far as they are under way.
+    fn each_around(&mut self, span: Option<SpanId>, mut with: impl FnMut(&mut Open)) {
+        let mut next = span;
+        for _ in 0..DEPTH_MAX {
+            let Some((id, open)) = next.and_then(|id| Some((id, self.open.get_mut(&id)?))) else { return };
+            with(open);
+            next = open.span.parent;
+            if !std::mem::replace(&mut open.is_fresh, true) {
+                self.fresh.push(id);
+            }
+        }
     }
 
     fn progress(&mut self, id: SpanId, at: Nanos, told: Value) {

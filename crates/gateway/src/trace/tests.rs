@@ -265,7 +265,7 @@ async fn the_call_that_is_meant_is_stopped() {
     };
     let (first, second) = (call("first"), call("second"));
     tokio::time::sleep(std::time::Duration::from_millis(80)).await;
-    assert_eq!(recorded.gateway.recorder().unwrap().cancel_session("first"), 1);
+    assert_eq!(recorded.gateway.recorder().unwrap().stop(&Wish::Session("first".to_owned())), 1);
     assert!(first.await.unwrap().contains("operator stopped"));
     assert!(second.await.unwrap().contains("said"), "the other one goes on");
 }

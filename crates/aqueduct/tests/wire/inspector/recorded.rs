@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc};
 use serde_json::{Value, json};
 
 use crate::{
-    harness::{Client, Era, Wire, aqueduct, command},
+    harness::{Client, Era, HttpServer, Wire, aqueduct, command},
     operator::{address, data_of, key_of, send, settings},
     upstreams::{Place, Remote, answered, call, refused, wait_until},
 };
@@ -165,6 +165,45 @@ fn a_call_that_takes_too_long_is_a_timeout() {
     assert!(attribute(&inbound, "mcp.rpc.duration_ms").as_f64().unwrap() >= 1000.0);
 }
 
+/// Calls that never end by themselves, of one session of the Inspector's.
+fn stuck(server: &Arc<HttpServer>, session: &str, calls: usize) -> Vec<std::thread::JoinHandle<Value>> {
+    let one = || {
+        let (server, session) = (Arc::clone(server), session.to_owned());
+        std::thread::spawn(move || {
+            let mut client = Client::http(Arc::clone(&server), Era::Stateless);
+            let arguments = json!({"operation": "slow_sleep", "params": {"milliseconds": 3_600_000}});
+            let id = client.new_id();
+            let frame = client.frame(id, "tools/call", json!({"name": "mcp_aql", "arguments": arguments}));
+            let headers = client.headers("tools/call", &frame);
+            let mut headers: Vec<(&str, &str)> =
+                headers.iter().map(|(name, value)| (&**name, &**value)).collect();
+            headers.push(("X-MCP-Request-Id", &session));
+            let answer = server.post(&headers, frame.to_string().as_bytes());
+            let message = answer.messages().remove(0);
+            serde_json::from_str(message["result"]["content"][0]["text"].as_str().unwrap()).unwrap()
+        })
+    };
+    (0..calls).map(|_| one()).collect()
+}
+
+/// The calls of a session that run, once there are so many.
+fn running(directory: &Path, session: &str, calls: usize) -> Vec<Value> {
+    wait_until("the calls that run", || {
+        let of = |span: &Value| {
+            span["name"] == "tools/call slow_sleep"
+                && span["status"] == "running"
+                && span["session_id"] == session
+        };
+        let found: Vec<Value> = exported(directory).into_iter().filter(of).collect();
+        (found.len() == calls).then_some(found)
+    })
+}
+
+fn is_stopped(answer: &Value) {
+    assert_eq!(answer["error"]["code"], "PERMISSION_DENIED", "{answer}");
+    assert!(answer["error"]["message"].as_str().unwrap().contains("operator stopped"), "{answer}");
+}
+
 /// REQ-IUI-03
 #[test]
 fn the_operator_ends_one_call_or_all_of_a_session_and_their_clients_are_told() {
@@ -173,36 +212,75 @@ fn the_operator_ends_one_call_or_all_of_a_session_and_their_clients_are_told() {
     let mut client = Client::http(Arc::clone(&server), Era::Stateless);
     place.wait_for(&mut client, &["slow"]);
     let bearer = format!("Bearer {}", key_of(place.path()));
+    let ask = |method: &str, path: &str| {
+        let headers = [("authorization", bearer.as_str())];
+        send(&address(&server.welcome), method, path, &headers, b"")
+    };
+    for (session, ends_session) in [("one", false), ("all", true)] {
+        let mut calls = stuck(&server, session, 2);
+        let spans = running(place.path(), session, 2);
+        let path = match ends_session {
+            true => format!("/api/v1/sessions/{session}/cancel"),
+            false => format!("/api/v1/operations/{}/cancel", spans[0]["span_id"].as_str().unwrap()),
+        };
+        let cancelled = ask("POST", &path);
+        let expected = if ends_session { json!(2) } else { json!(true) };
+        assert_eq!((cancelled.status, &cancelled.body["cancelled"]), (200, &expected), "{}", cancelled.body);
+        if !ends_session {
+            // The other one goes on.
+            running(place.path(), session, 1);
+            let again = ask("POST", &path);
+            assert_eq!(again.status, 404, "it has ended: {}", again.body);
+            let rest = ask("POST", &format!("/api/v1/sessions/{session}/cancel"));
+            assert_eq!(rest.body["cancelled"], 1, "{}", rest.body);
+        }
+        calls.drain(..).for_each(|call| is_stopped(&call.join().unwrap()));
+        let ended = wait_until("their ends", || {
+            let session = ask("GET", &format!("/api/v1/sessions/{session}")).body;
+            (session["session"]["status"] == "cancelled").then_some(session)
+        });
+        let spans = ended["spans"].as_array().unwrap();
+        assert_eq!(spans.len(), 4, "two calls, and two of the server: {ended}");
+        for span in spans {
+            assert_eq!(
+                (&span["status"], &ended["truncated"]),
+                (&json!("cancelled"), &json!(false)),
+                "{span}"
+            );
+        }
+        let nothing = ask("POST", &format!("/api/v1/sessions/{session}/cancel"));
+        assert_eq!((nothing.status, &nothing.body["cancelled"]), (200, &json!(0)));
+    }
+    assert_eq!(ask("POST", "/api/v1/sessions/nobody/cancel").status, 404);
+    place.event("slow", "that it is given up", |event| event["event"] == "given up");
+}
+
+/// Whoever holds the operator's port is not who runs the calls of another client.
+#[test]
+fn what_runs_in_another_process_is_ended_as_well() {
+    let place = Place::new().stdio("slow", &[], "timeout_seconds = 3600");
+    place.learn(&["slow"]);
+    let server = place.setup().http();
+    let watching = place.setup().config(&settings("")).http();
+    let bearer = format!("Bearer {}", key_of(place.path()));
     let post = |path: &str| {
         let headers = [("authorization", bearer.as_str())];
-        send(&address(&server.welcome), "POST", path, &headers, b"")
+        send(&address(&watching.welcome), "POST", path, &headers, b"")
     };
-    let mut before = Value::Null;
     for ends_session in [false, true] {
-        let mut caller = Client::http(Arc::clone(&server), Era::Stateless);
-        let stuck =
-            std::thread::spawn(move || call(&mut caller, "slow_sleep", json!({"milliseconds": 3_600_000})));
-        let span = wait_until("the call that runs", || {
-            let mut all = exported(place.path()).into_iter().filter(|span| span["span_id"] != before);
-            all.find(|span| span["name"] == "tools/call slow_sleep" && span["status"] == "running")
-        });
-        // Its end may be written a moment after its client is told.
-        before = span["span_id"].clone();
-        let path = match ends_session {
-            true => format!("/api/v1/sessions/{}/cancel", span["session_id"].as_str().unwrap()),
-            false => format!("/api/v1/operations/{}/cancel", span["span_id"].as_str().unwrap()),
+        let session = format!("session-{ends_session}");
+        let call = stuck(&server, &session, 1).remove(0);
+        let span = running(place.path(), &session, 1).remove(0);
+        let (path, expected) = match ends_session {
+            true => (format!("/api/v1/sessions/{session}/cancel"), json!(1)),
+            false => {
+                (format!("/api/v1/operations/{}/cancel", span["span_id"].as_str().unwrap()), json!(true))
+            }
         };
         let cancelled = post(&path);
-        let expected = if ends_session { json!(1) } else { json!(true) };
         assert_eq!((cancelled.status, &cancelled.body["cancelled"]), (200, &expected), "{}", cancelled.body);
-        let answer = stuck.join().unwrap();
-        assert_eq!(answer["error"]["code"], "PERMISSION_DENIED", "{answer}");
-        assert!(answer["error"]["message"].as_str().unwrap().contains("operator stopped"), "{answer}");
-        let again = post(&path);
-        let expected = if ends_session { (200, json!(0)) } else { (404, Value::Null) };
-        assert_eq!((again.status, again.body["cancelled"].clone()), expected, "it has ended");
+        is_stopped(&call.join().unwrap());
     }
-    place.event("slow", "that it is given up", |event| event["event"] == "given up");
 }
 
 /// What ran when the process was killed does not run for ever.

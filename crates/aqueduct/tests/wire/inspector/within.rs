@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::recorded::{exported, finished};
 use crate::{
-    harness::{Client, Era, Setup, data},
+    harness::{Client, Era, Setup, data, stateless_meta},
     operator::{address, key_of, send, settings},
     upstreams::{
         Place, Remote, call,
@@ -53,8 +53,74 @@ fn questions_to_a_client_are_recorded_and_what_people_answer_is_not() {
             |name: &str| parent["events"].as_array().unwrap().iter().any(|event| event["name"] == name);
         assert!(waits("WaitingOnSignal") && waits("SignalReceived"), "{era}: {parent}");
         assert!(parent["waited_ns"].as_i64().unwrap() > 0, "{era}: {parent}");
+        // However deep within it somebody was waited for, the operation that they were waited for says so.
+        let whole = finished(place.path(), "tools/call one_ask", 2);
+        let whole = whole.iter().find(|span| span["trace_id"] == elicited["trace_id"]).unwrap();
+        let (of_whole, of_parent) = (&whole["waited_ns"], &parent["waited_ns"]);
+        assert!(of_whole.as_i64().unwrap() >= of_parent.as_i64().unwrap(), "{era}: {whole}");
         // The call's own answer repeats it here, since the example's tool does; the question's span does not.
         assert!(!elicited.to_string().contains("Ada"), "{era}: {elicited}");
+    }
+}
+
+/// A call that its client has to make again is one row, which waits meanwhile, and can be ended while it does.
+#[test]
+fn a_call_that_goes_on_when_its_client_calls_again_is_one_row() {
+    for era in ["initialize", "discover"] {
+        let place = Place::new().stdio("one", &["--era", era], "").lines(&settings(""));
+        place.learn(&["one"]);
+        let server = place.setup().http();
+        let mut client = Client::http(Arc::clone(&server), Era::Stateless);
+        place.wait_for(&mut client, &["one"]);
+        let bearer = format!("Bearer {}", key_of(place.path()));
+        let api = |method: &str, path: &str| {
+            let headers = [("authorization", bearer.as_str())];
+            send(&address(&server.welcome), method, path, &headers, b"").body
+        };
+        let mut meta = stateless_meta();
+        meta["io.modelcontextprotocol/clientCapabilities"] = everything();
+        let mut first = ask("one_ask", "elicitation/create");
+        first["_meta"] = meta;
+        let asked = |client: &mut Client, except: &Value| {
+            let asked = client.request("tools/call", first.clone())["result"].clone();
+            assert_eq!(asked["resultType"], "input_required", "{era}: {asked}");
+            let mut again = first.clone();
+            let key = asked["inputRequests"].as_object().unwrap().keys().next().unwrap();
+            again["inputResponses"] = json!({key: reply("elicitation/create")});
+            again["requestState"] = asked["requestState"].clone();
+            let waiting = wait_until("the row that waits", || {
+                let found = api("GET", "/api/v1/operations?status=waiting");
+                let is_it = |row: &&Value| row["operation"] == "one_ask" && row["span_id"] != *except;
+                found["operations"].as_array()?.iter().find(is_it).cloned()
+            });
+            (again, waiting)
+        };
+        let (again, waiting) = asked(&mut client, &Value::Null);
+        let (stopped, to_stop) = asked(&mut client, &waiting["span_id"]);
+        assert_ne!(again["requestState"], stopped["requestState"], "{era}: each has its own");
+        let answer = client.request("tools/call", again);
+        assert!(answer.to_string().contains("Ada"), "{era}: {answer}");
+        let rows = finished(place.path(), "tools/call one_ask", 1);
+        assert_eq!((rows.len(), &rows[0]["status"]), (1, &json!("ok")), "{era}: {rows:?}");
+        assert_eq!(rows[0]["span_id"], waiting["span_id"], "{era}");
+        assert!(rows[0]["waited_ns"].as_i64().unwrap() > 0, "{era}: {rows:?}");
+        // The other one is ended while its client is waited for, and stays so.
+        let path = format!("/api/v1/operations/{}/cancel", to_stop["span_id"].as_str().unwrap());
+        assert_eq!(api("POST", &path)["cancelled"], true, "{era}");
+        for _ in 0..2 {
+            let answer = client.request("tools/call", stopped.clone()).to_string();
+            assert!(answer.contains("the operator stopped this call"), "{era}: {answer}");
+        }
+        let rows = finished(place.path(), "tools/call one_ask", 2);
+        let row = rows.iter().find(|row| row["span_id"] == to_stop["span_id"]).unwrap();
+        assert_eq!((rows.len(), &row["status"]), (2, &json!("cancelled")), "{era}: {rows:?}");
+        if era == "initialize" {
+            let ended = finished(place.path(), "tools/call ask", 2);
+            assert!(
+                ended.iter().any(|span| span["status"] == "cancelled"),
+                "the server's call is given up, too"
+            );
+        }
     }
 }
 

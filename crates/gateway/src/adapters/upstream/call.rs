@@ -136,10 +136,10 @@ impl Prepared {
                     }
                     _ => None,
                 };
-                let (prepared, of) = (Arc::clone(&self), of());
+                let (prepared, of, span) = (Arc::clone(&self), of(), caller.span.clone());
                 let call =
                     Box::pin(async move { prepared.rounds(&arguments, confirmed, caller, theirs).await });
-                self.upstream.parked.follow(&session, of, call, questions).await?
+                self.upstream.parked.follow(&session, of, call, questions, span).await?
             }
             (_, None) => Turn::Result(self.rounds(&arguments, confirmed, caller, None).await?),
         };

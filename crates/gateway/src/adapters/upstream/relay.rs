@@ -30,7 +30,10 @@ use crate::{
     safety::Safety,
     session::Session,
     store::safety::NewInput,
-    trace::open::{End, Failed},
+    trace::{
+        OpenSpan,
+        open::{End, Failed},
+    },
 };
 
 /// How long a person may take to answer.
@@ -92,6 +95,16 @@ struct Parked {
     questions: Asked,
     asked: Question,
     until: Instant,
+    /// What is recorded of the call.
+    span: Option<Arc<OpenSpan>>,
+}
+
+impl Parked {
+    /// Whether there is no use in waiting for its client.
+    fn is_over(&self, now: Instant) -> bool {
+        let is_stopped = || self.span.as_ref().is_some_and(|span| span.is_stopped_by_operator());
+        self.until <= now || self.session.has_ended() || is_stopped()
+    }
 }
 
 #[derive(Default)]
@@ -108,11 +121,10 @@ impl ParkedCalls {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Drops calls that nobody came back for, which cancels them.
+    /// Drops calls that nobody came back for, or that the operator stopped, which cancels them.
     pub(super) fn expire(&self, now: Instant) {
-        let late: Vec<_> =
-            self.lock().extract_if(|_, parked| parked.until <= now || parked.session.has_ended()).collect();
-        drop(late);
+        let over: Vec<_> = self.lock().extract_if(|_, parked| parked.is_over(now)).collect();
+        drop(over);
     }
 
     /// Waits for the call's result, or for a question that its client has to call again for.
@@ -122,6 +134,7 @@ impl ParkedCalls {
         of: String,
         mut call: Call,
         mut questions: Asked,
+        span: Option<Arc<OpenSpan>>,
     ) -> Result<Turn, Error> {
         questions.parked.store(false, Ordering::Relaxed);
         let question = tokio::select! {
@@ -140,7 +153,7 @@ impl ParkedCalls {
         let until = Instant::now() + ANSWER_WITHIN;
         questions.parked.store(true, Ordering::Relaxed);
         let session = Arc::clone(session);
-        parked.insert(state.clone(), Parked { session, of, call, questions, asked: question, until });
+        parked.insert(state.clone(), Parked { session, of, call, questions, asked: question, until, span });
         Ok(Turn::Asked(aql::response::Questions { requests, state: Some(state) }))
     }
 
@@ -159,7 +172,7 @@ impl ParkedCalls {
                 .is_some_and(|parked| parked.session.id() == session.id() && parked.of == of);
             fits.then(|| parked.remove(state)).flatten()
         };
-        let Some(Parked { call, questions, asked, .. }) = known else {
+        let Some(Parked { call, questions, asked, span, .. }) = known else {
             return Err(Error::new(Code::InvalidState, "No such call of this session waits for an answer")
                 .with("param_name", "requestState")
                 .hint("Make the call again without 'requestState'."));
@@ -167,7 +180,7 @@ impl ParkedCalls {
         let answer = responses.remove("question").ok_or_else(|| "the client did not answer".to_owned());
         // An upstream that has ended meanwhile is told by its call.
         let _ = asked.answer.send(answer);
-        self.follow(session, of, call, questions).await
+        self.follow(session, of, call, questions, span).await
     }
 }
 
@@ -181,7 +194,7 @@ pub(super) fn state(given: &str) -> Option<State<'_>> {
     if given.starts_with(OURS) {
         return Some(State::Ours(given));
     }
-    given.strip_prefix(THEIRS).map(State::Theirs)
+    given.strip_prefix(THEIRS)?.split_once('.').map(|(_, theirs)| State::Theirs(theirs))
 }
 
 /// A result that is no result yet: the upstream has questions.
@@ -197,7 +210,8 @@ pub(super) struct Asks {
 impl Asks {
     /// The questions for a client that will call again.
     pub(super) fn into_questions(self) -> aql::response::Questions {
-        let state = format!("{THEIRS}{}", self.request_state.unwrap_or_default());
+        // Servers may say the same to everyone, or nothing; what goes on is told apart by what is before it.
+        let state = format!("{THEIRS}{:016x}.{}", fastrand::u64(..), self.request_state.unwrap_or_default());
         aql::response::Questions { requests: self.input_requests, state: Some(state) }
     }
 

@@ -17,8 +17,9 @@ use super::{
     members::Memory,
     packed::Packed,
     schema::{DAY_SCHEMA, EVENTS_FILE, EVENTS_SCHEMA},
+    wishes,
 };
-use crate::trace::{Event, Nanos, Span, SpanId, TraceId};
+use crate::trace::{Event, Nanos, Span, SpanId, TraceId, Wish};
 
 /// Files of days that are kept open. Today is one, and around midnight or while something is imported there are others.
 const OPEN_MAX: usize = 4;
@@ -50,6 +51,8 @@ pub(super) struct File {
 struct Events {
     identity: Option<(u64, u64)>,
     connection: Connection,
+    /// The last wish that was looked at.
+    wished: i64,
 }
 
 impl Appender {
@@ -132,7 +135,8 @@ impl Appender {
         self.events.take_if(|known| identity.is_none() || known.identity != identity);
         if self.events.is_none() {
             let connection = files::open(&self.shared.dir, EVENTS_FILE, &EVENTS_SCHEMA, None)?;
-            self.events = Some(Events { identity: files::identity(&path), connection });
+            let wished = wishes::last(&connection)?;
+            self.events = Some(Events { identity: files::identity(&path), connection, wished });
         }
         let Some(Events { connection, .. }) = &mut self.events else { return Ok(()) };
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -143,6 +147,19 @@ impl Appender {
             self.events_since_trim = 0;
         }
         transaction.commit()?;
+        Ok(())
+    }
+
+    /// Has stopped what the operator wants to be over, as far as it runs here. Nothing of ours runs before its beginning was told.
+    pub fn fulfil_wishes(&mut self, stop: &dyn Fn(&Wish) -> usize) -> Result<(), Error> {
+        let Some(Events { connection, wished, .. }) = &mut self.events else { return Ok(()) };
+        for (number, wish) in wishes::after(connection, *wished)? {
+            *wished = number;
+            let stopped = stop(&wish);
+            if stopped > 0 {
+                wishes::fulfil(connection, number, stopped)?;
+            }
+        }
         Ok(())
     }
 

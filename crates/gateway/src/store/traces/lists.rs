@@ -82,7 +82,7 @@ pub struct SessionFilter {
     pub agent: Option<String>,
     /// A server that was called.
     pub server: Option<String>,
-    /// Part of the title, the id, the agent or a tag.
+    /// Part of the title, the id, the agent, the connection or a tag.
     pub text: Option<String>,
     pub since: Option<Nanos>,
     pub until: Option<Nanos>,
@@ -93,6 +93,7 @@ pub struct OperationFilter {
     pub status: Option<Status>,
     pub method: Option<String>,
     pub tool: Option<String>,
+    /// Also of the server, where one is given.
     pub operation: Option<String>,
     /// A server that was called for it.
     pub server: Option<String>,
@@ -151,7 +152,8 @@ impl SessionFilter {
         let text =
             self.text.as_ref().filter(|text| !text.trim().is_empty()).map(|text| text.trim().to_lowercase());
         conditions.add(
-            "(instr(lower(title), ?) OR instr(lower(session), ?) OR instr(lower(coalesce(agent, '')), ?) OR instr(lower(coalesce(tags, '')), ?))",
+            "(instr(lower(title), ?) OR instr(lower(session), ?) OR instr(lower(coalesce(agent, '')), ?)
+              OR instr(lower(coalesce(connection, '')), ?) OR instr(lower(coalesce(tags, '')), ?))",
             text,
         );
         conditions.add("started >= ?", self.since);
@@ -166,7 +168,13 @@ impl OperationFilter {
         conditions.add("s.status = ?", self.status.map(status_code));
         conditions.add("s.method = ?", self.method.clone());
         conditions.add("s.tool = ?", self.tool.clone());
-        conditions.add("s.operation = ?", self.operation.clone());
+        // A server's own operations are not called what ours are that call them.
+        let of_server = "(s.operation = ? OR EXISTS (
+             SELECT 1 FROM session_runs r CROSS JOIN spans c ON c.id BETWEEN r.first AND r.last
+             WHERE r.session = s.session AND c.trace = s.trace AND c.kind = 2
+               AND coalesce(c.operation, c.tool, c.method, c.name) = ?))";
+        let operation = if self.server.is_some() { of_server } else { "s.operation = ?" };
+        conditions.add(operation, self.operation.clone());
         conditions.add(
             "(s.peer = ? OR EXISTS (SELECT 1 FROM session_runs r CROSS JOIN spans c ON c.id BETWEEN r.first AND r.last
                                WHERE r.session = s.session AND c.trace = s.trace AND c.peer = ?))",

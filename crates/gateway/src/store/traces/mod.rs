@@ -34,6 +34,7 @@ mod sift;
 mod tests;
 mod trees;
 mod watch;
+mod wishes;
 
 use std::{
     path::{Path, PathBuf},
@@ -49,7 +50,7 @@ pub use self::{
     rows::{EventRow, HappeningRow, LinkRow, SessionRow, SpanFull, SpanRow, Stats},
     search::SearchFilter,
     servers::{LatencyRow, OperationStats, ServerDetails, ServerStats, TokenRow},
-    trees::{ExportCursor, Piece},
+    trees::{ExportCursor, Piece, SESSION_SPANS_MAX},
 };
 use self::{day::Source, readers::Readers, watch::Watch};
 use super::Error;

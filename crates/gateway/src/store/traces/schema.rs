@@ -123,8 +123,15 @@ INSERT INTO told SELECT seq, json_array(json_array(
 DROP TABLE events;
 ";
 
+/// What is to be stopped by whoever runs it (see `wishes.rs`). Numbers are never given out twice.
+const WISHES: &str = "
+CREATE TABLE wishes (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, span INTEGER, session TEXT, at INTEGER NOT NULL, stopped INTEGER NOT NULL DEFAULT 0
+) STRICT;
+";
+
 pub(super) const EVENTS_SCHEMA: Schema =
-    Schema { application_id: i32::from_be_bytes(*b"AqEv"), steps: &[EVENTS, TOLD] };
+    Schema { application_id: i32::from_be_bytes(*b"AqEv"), steps: &[EVENTS, TOLD, WISHES] };
 
 pub(super) const EVENTS_FILE: &str = "events.db";
 

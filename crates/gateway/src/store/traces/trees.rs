@@ -20,7 +20,7 @@ use super::{
 use crate::trace::{Nanos, Span, SpanId, TraceId};
 
 /// Spans of a session that are told with it.
-const SESSION_SPANS_MAX: usize = 10_000;
+pub const SESSION_SPANS_MAX: usize = 10_000;
 
 const DETAILS: &str = "d.attributes, d.events, d.links";
 

@@ -59,7 +59,7 @@ struct Counts {
 }
 
 /// How it goes with one collector, all in spans.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Collector {
     pub name: String,
     pub queued: usize,
