@@ -35,7 +35,7 @@ const scenes = {
     if (page.url().includes(key)) throw new Error("the key stays in the address");
     const places = {
       "/sessions": "near_echo", "/operations": "near_echo", "/servers": "near", "/servers/near": "p95", "/graph": "near",
-      "/settings": "recorded", "/audit": "Audit", "/waiting": "Nobody waits", "/live": "Live", "/search?q=near_echo": "near_echo",
+      "/settings": "recorded", "/audit": "Nothing was decided yet", "/waiting": "Nobody waits", "/live": "near_echo", "/search?q=near_echo": "near_echo",
     };
     for (const [width, scheme] of [[1280, "light"], [400, "dark"]]) {
       await page.setViewportSize({ width, height: 800 });
@@ -69,10 +69,71 @@ const scenes = {
   /** What happens is seen as it happens. */
   async live() {
     await open(`/live#key=${key}`);
-    await sees("live");
-    console.log(JSON.stringify({ ready: true }));
+    // What was there before the page was opened, and nothing else.
     await sees("near_echo");
+    if (await page.getByText("near_sleep").count()) throw new Error("what is to happen is there already");
+    console.log(JSON.stringify({ ready: true }));
+    const row = page.getByRole("row").filter({ hasText: "near_sleep" });
+    await row.filter({ hasText: "running" }).first().waitFor({ timeout: 20_000 });
     await shot("live");
+    // Who pauses sees nothing new until they go on, and how much that is.
+    await page.getByRole("button", { name: "Pause" }).click();
+    console.log(JSON.stringify({ paused: true }));
+    await page.getByRole("button", { name: /^Continue \(/ }).waitFor({ timeout: 20_000 });
+    if (await row.filter({ hasText: "cancelled" }).count()) throw new Error("a row changes while the view is paused");
+    await page.getByRole("button", { name: /^Continue/ }).click();
+    await row.filter({ hasText: "cancelled" }).first().waitFor({ timeout: 20_000 });
+  },
+
+  /** An operation and a session are ended where they are seen, and a page of a server leads to the calls of it. */
+  async cancel() {
+    page.on("dialog", (dialog) => void dialog.accept());
+    await open(`/operations?status=running#key=${key}`);
+    const rows = page.getByRole("row").filter({ hasText: "near_sleep" });
+    await rows.nth(1).waitFor({ timeout: 20_000 });
+    await rows.first().getByRole("button", { name: "Cancel" }).click();
+    await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1, undefined, { timeout: 20_000 });
+    await open(`/sessions/${process.env.SESSION}`);
+    await page.getByRole("button", { name: "Cancel the session" }).click();
+    await sees("1 cancelled");
+    await open("/operations?status=cancelled");
+    await rows.nth(1).waitFor({ timeout: 20_000 });
+    await open("/servers/near");
+    await page.getByRole("link", { name: "echo", exact: true }).click();
+    await sees("near_echo");
+    await wide();
+  },
+
+  /** What was decided is in the log, which can be verified, and leads to the calls of who asked. */
+  async audit() {
+    await open(`/audit#key=${key}`);
+    const row = page.getByRole("row").filter({ hasText: "delete_entity" });
+    await row.first().waitFor({ timeout: 20_000 });
+    await page.getByRole("button", { name: /verify/i }).click();
+    await sees("whole, ");
+    await row.first().getByRole("button").click();
+    await shot("audit");
+    await page.getByRole("link", { name: "calls of its client" }).first().click();
+    await sees("tools/call delete_entity");
+  },
+
+  /** A person says no on the page. */
+  async deny() {
+    await open(`/waiting#key=${key}`);
+    await sees("delete_entity");
+    await page.waitForTimeout(1000);
+    await page.getByRole("button", { name: "Deny" }).first().click();
+    await sees("Nobody waits");
+  },
+
+  /** Without a server of its own the page shows what others recorded, and that it records nothing. */
+  async alone() {
+    await open(`/sessions#key=${key}`);
+    await sees("near_echo");
+    await open("/settings");
+    await sees("This process records nothing itself");
+    await wide();
+    await shot("alone");
   },
 
   /** A person answers on the page. */

@@ -24,6 +24,19 @@ test("a request is one row from its start to its end", () => {
   );
 });
 
+test("a request waits and goes on in its row, and is cancelled where it was", () => {
+  const tail = new Tail();
+  tail.push([event(1, "McpRequestStarted", "a", { operation: "erase" })]);
+  tail.push([event(2, "WaitingOnSignal", "a", { approval_id: "appr_1" })]);
+  const paused = tail.rows;
+  assert.deepEqual([paused.length, paused[0]?.status, paused[0]?.detail], [1, "waiting", "waits for approval"]);
+  tail.push([event(3, "SignalReceived", "a")]);
+  assert.deepEqual([tail.rows.length, tail.rows[0]?.status], [1, "running"]);
+  tail.push([event(4, "McpRequestFinished", "a", { status: "ERROR", error_code: "CANCELLED" })]);
+  assert.deepEqual([tail.rows.length, tail.rows[0]?.status], [1, "cancelled"]);
+  assert.equal(paused[0]?.status, "waiting", "what was handed out before stays as it was");
+});
+
 test("a session is no row beside its request, unless every event is one", () => {
   const events = [event(1, "SessionStarted", "a"), event(2, "McpRequestStarted", "a"), event(3, "SessionFinished", "a")];
   const [requests, everything] = [new Tail(), new Tail(true)];

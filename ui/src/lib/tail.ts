@@ -32,6 +32,8 @@ export class Tail {
   constructor(private readonly isRaw = false) {}
 
   push(events: LiveEvent[]): void {
+    // Whoever was given the rows before keeps them as they were: a view that is paused does not change.
+    this.rows = [...this.rows];
     for (const event of events) {
       this.seen += 1;
       if (!this.isRaw && event.name === "McpRequestFinished") {
@@ -65,7 +67,6 @@ export class Tail {
       }
     }
     for (const old of this.rows.splice(ROWS_MAX)) this.requests.delete(old.span_id);
-    this.rows = [...this.rows];
   }
 
   /** Fills an empty view with what was there before it was opened. The latest come first. */

@@ -5,6 +5,7 @@ mod attributes;
 mod command;
 mod inputs;
 mod live;
+mod onward;
 mod page;
 pub(crate) mod recorded;
 mod resources;

@@ -9,10 +9,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::recorded::finished;
+use super::recorded::{finished, is_stopped, running, stuck};
 use crate::{
-    harness::{Client, Era, HttpServer, stateless_meta},
-    operator::{address, key_of, settings},
+    harness::{Client, Era, HttpServer, Process, aqueduct, command, stateless_meta},
+    operator::{address, key_of, send, settings},
     upstreams::{Place, answered, call},
 };
 
@@ -74,7 +74,8 @@ struct Page {
 
 impl Page {
     fn open() -> Self {
-        let place = Place::new().stdio("near", &["--era", "initialize"], "").lines(&settings(""));
+        let known = "tools.sleep.danger = \"safe\"\n";
+        let place = Place::new().stdio("near", &["--era", "initialize"], known).lines(&settings(""));
         let server = place.setup().asking().http();
         let (address, key) = (address(&server.welcome), key_of(place.path()));
         Self { place, server, address, key }
@@ -82,6 +83,12 @@ impl Page {
 
     fn client(&self) -> Client {
         Client::http(Arc::clone(&self.server), Era::Stateless)
+    }
+
+    fn post(&self, path: &str) {
+        let bearer = format!("Bearer {}", self.key);
+        let answer = send(&self.address, "POST", path, &[("authorization", bearer.as_str())], b"");
+        assert_eq!(answer.status, 200, "{}", answer.body);
     }
 
     fn echoes(&self, text: &str) {
@@ -166,22 +173,60 @@ fn every_page_shows_what_happened_and_a_person_answers_there() {
     browser.plays(&page, "pages", &json!([]));
     browser.plays(&page, "trace", &json!([[cut["trace_id"], "cut to"]]));
 
-    // Live: the call is made once the page listens.
+    // Live: the call is made once the page listens, and ended once it is paused.
     let mut live =
         browser.command(&page, "live").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(live.stdout.take().unwrap()).lines();
-    let ready = lines.next().unwrap_or_else(|| Ok(String::new())).unwrap();
-    page.echoes("seen at once");
-    let rest: Vec<String> = lines.map(Result::unwrap).collect();
-    let output = live.wait_with_output().unwrap();
-    succeeded(&output);
-    assert!(ready.contains("ready") && rest.concat().contains("done"), "{ready} {rest:?}");
+    let mut said = |what: &str| {
+        let line = lines.next().unwrap_or_else(|| Ok(String::new())).unwrap();
+        line.contains(what)
+    };
+    let call_of = |session: &str| {
+        let call = stuck(&page.server, "near_sleep", session, 1).remove(0);
+        (call, running(page.place.path(), session, 1).remove(0))
+    };
+    if said("ready") {
+        let (call, span) = call_of("live");
+        if said("paused") {
+            page.post(&format!("/api/v1/operations/{}/cancel", span["span_id"].as_str().unwrap()));
+            is_stopped(&call.join().unwrap());
+        }
+    }
+    let is_done = said("done");
+    succeeded(&live.wait_with_output().unwrap());
+    assert!(is_done);
 
-    // A delete waits for a person, who approves it on the page.
-    let doomed = json!({"entity_name": "doomed", "entity_type": "item", "description": "Goes"});
-    let id = answered(&mut client, "create_entity", doomed)["entity_id"].clone();
-    let deleting = std::thread::spawn(move || call(&mut client, "delete_entity", json!({"entity_id": id})));
-    browser.plays(&page, "approve", &json!([]));
-    let deleted = deleting.join().unwrap();
+    // A person ends one call where it is listed, and another one's session.
+    let calls = [call_of("older").0, call_of("newer").0];
+    let mut cancelling = browser.command(&page, "cancel");
+    succeeded(&cancelling.env("SESSION", "older").output().unwrap());
+    calls.into_iter().for_each(|call| is_stopped(&call.join().unwrap()));
+
+    // A delete waits for a person, who says no or yes on the page.
+    let delete = |scene: &str| {
+        let mut client = page.client();
+        let doomed = json!({"entity_name": scene, "entity_type": "item", "description": "Goes"});
+        let id = answered(&mut client, "create_entity", doomed)["entity_id"].clone();
+        let deleting =
+            std::thread::spawn(move || call(&mut client, "delete_entity", json!({"entity_id": id})));
+        browser.plays(&page, scene, &json!([]));
+        deleting.join().unwrap()
+    };
+    let denied = delete("deny");
+    assert_eq!(denied["error"]["code"], "PERMISSION_DENIED", "{denied}");
+    let deleted = delete("approve");
     assert_eq!(deleted["success"], true, "{deleted}");
+    browser.plays(&page, "audit", &json!([]));
+
+    // The same without a server.
+    let Page { place, server, key, .. } = page;
+    drop((client, server));
+    let mut command = command(&aqueduct(), place.path());
+    command.env("AQUEDUCT_DATA", place.path().join("data"));
+    command.args(["inspector", "--http", "127.0.0.1:0"]).stdout(Stdio::piped());
+    let mut alone = Process::start(command);
+    let mut line = String::new();
+    BufReader::new(alone.child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.split("http://").nth(1).unwrap_or_else(|| panic!("{line}")).split('/').next().unwrap();
+    succeeded(&browser.drive(address, &key, "alone").output().unwrap());
 }

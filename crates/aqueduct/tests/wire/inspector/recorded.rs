@@ -79,6 +79,11 @@ fn a_call_of_another_server_is_a_child_of_the_call_that_came_in_over_every_trans
                 (outbound["trace_id"].as_str().unwrap(), outbound["span_id"].as_str().unwrap());
             assert_eq!(meta["traceparent"], format!("00-{trace}-{span}-01"), "{called}");
             assert_eq!(&meta["X-MCP-Request-Id"], attribute(&outbound, of_request));
+            if transport == "http" {
+                let headers = &called["headers"];
+                assert_eq!(headers["traceparent"], meta["traceparent"], "{called}");
+                assert_eq!(headers["x-mcp-request-id"], meta["X-MCP-Request-Id"], "{called}");
+            }
         }
     }
 }
@@ -166,12 +171,17 @@ fn a_call_that_takes_too_long_is_a_timeout() {
 }
 
 /// Calls that never end by themselves, of one session of the Inspector's.
-fn stuck(server: &Arc<HttpServer>, session: &str, calls: usize) -> Vec<std::thread::JoinHandle<Value>> {
+pub(super) fn stuck(
+    server: &Arc<HttpServer>,
+    operation: &str,
+    session: &str,
+    calls: usize,
+) -> Vec<std::thread::JoinHandle<Value>> {
     let one = || {
-        let (server, session) = (Arc::clone(server), session.to_owned());
+        let (server, session, operation) = (Arc::clone(server), session.to_owned(), operation.to_owned());
         std::thread::spawn(move || {
             let mut client = Client::http(Arc::clone(&server), Era::Stateless);
-            let arguments = json!({"operation": "slow_sleep", "params": {"milliseconds": 3_600_000}});
+            let arguments = json!({"operation": operation, "params": {"milliseconds": 3_600_000}});
             let id = client.new_id();
             let frame = client.frame(id, "tools/call", json!({"name": "mcp_aql", "arguments": arguments}));
             let headers = client.headers("tools/call", &frame);
@@ -187,19 +197,17 @@ fn stuck(server: &Arc<HttpServer>, session: &str, calls: usize) -> Vec<std::thre
 }
 
 /// The calls of a session that run, once there are so many.
-fn running(directory: &Path, session: &str, calls: usize) -> Vec<Value> {
+pub(super) fn running(directory: &Path, session: &str, calls: usize) -> Vec<Value> {
     wait_until("the calls that run", || {
         let of = |span: &Value| {
-            span["name"] == "tools/call slow_sleep"
-                && span["status"] == "running"
-                && span["session_id"] == session
+            span["kind"] == "server" && span["status"] == "running" && span["session_id"] == session
         };
         let found: Vec<Value> = exported(directory).into_iter().filter(of).collect();
         (found.len() == calls).then_some(found)
     })
 }
 
-fn is_stopped(answer: &Value) {
+pub(super) fn is_stopped(answer: &Value) {
     assert_eq!(answer["error"]["code"], "PERMISSION_DENIED", "{answer}");
     assert!(answer["error"]["message"].as_str().unwrap().contains("operator stopped"), "{answer}");
 }
@@ -217,7 +225,7 @@ fn the_operator_ends_one_call_or_all_of_a_session_and_their_clients_are_told() {
         send(&address(&server.welcome), method, path, &headers, b"")
     };
     for (session, ends_session) in [("one", false), ("all", true)] {
-        let mut calls = stuck(&server, session, 2);
+        let mut calls = stuck(&server, "slow_sleep", session, 2);
         let spans = running(place.path(), session, 2);
         let path = match ends_session {
             true => format!("/api/v1/sessions/{session}/cancel"),
@@ -269,7 +277,7 @@ fn what_runs_in_another_process_is_ended_as_well() {
     };
     for ends_session in [false, true] {
         let session = format!("session-{ends_session}");
-        let call = stuck(&server, &session, 1).remove(0);
+        let call = stuck(&server, "slow_sleep", &session, 1).remove(0);
         let span = running(place.path(), &session, 1).remove(0);
         let (path, expected) = match ends_session {
             true => (format!("/api/v1/sessions/{session}/cancel"), json!(1)),
