@@ -10,7 +10,8 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::{
     super::Error,
-    Appended, Batch, Shared, batch,
+    Appended, Batch, Shared,
+    batch::{self, By},
     day::{Day, Part, Source},
     events, files, index,
     lost::Owner,
@@ -111,9 +112,10 @@ impl Appender {
         // What ran when its process ended can be told from what still does.
         let runs = !part.is_reported() && spans.iter().any(|span| span.ended.is_none());
         let owner = if runs { Some(self.owner.name()?) } else { None };
-        match self.write(part, spans, owner.as_deref()) {
+        let by = if part.is_reported() { By::Others } else { By::Us { owner: owner.as_deref() } };
+        match self.write(part, spans, by) {
             // What is full by its own limit makes room for what is newer; a full disk is not ours to empty.
-            Err(Error::Full) if self.retain(now)?.freed_any() => self.write(part, spans, owner.as_deref()),
+            Err(Error::Full) if self.retain(now)?.freed_any() => self.write(part, spans, by),
             outcome => outcome,
         }
         .inspect(|_| {
@@ -121,9 +123,9 @@ impl Appender {
         })
     }
 
-    fn write(&mut self, part: Part, spans: &[&Packed], owner: Option<&str>) -> Result<Appended, Error> {
+    fn write(&mut self, part: Part, spans: &[&Packed], by: By<'_>) -> Result<Appended, Error> {
         let file = self.open(part)?;
-        let written = batch::write(&mut file.connection, &mut file.memory, spans, owner);
+        let written = batch::write(&mut file.connection, &mut file.memory, spans, by);
         // What was read of a batch that was undone is not so.
         written.inspect_err(|_| file.memory = Memory::default())
     }

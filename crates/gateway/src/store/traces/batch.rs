@@ -34,15 +34,25 @@ struct Known {
     has_ended: bool,
 }
 
-/// Writes spans, of which none is there twice. `owner` is who runs what has not ended.
+/// Who says it.
+#[derive(Clone, Copy)]
+pub(super) enum By<'a> {
+    /// Ourselves, with who runs what has not ended.
+    Us {
+        owner: Option<&'a str>,
+    },
+    Others,
+}
+
+/// Writes spans, of which none is there twice.
 pub(super) fn write(
     connection: &mut Connection,
     memory: &mut Memory,
     spans: &[&Packed],
-    owner: Option<&str>,
+    by: By<'_>,
 ) -> Result<Appended, Error> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let done = write_within(&transaction, memory, spans, owner)?;
+    let done = write_within(&transaction, memory, spans, by)?;
     transaction.commit()?;
     Ok(done)
 }
@@ -51,9 +61,12 @@ fn write_within(
     transaction: &Connection,
     memory: &mut Memory,
     spans: &[&Packed],
-    owner: Option<&str>,
+    by: By<'_>,
 ) -> Result<Appended, Error> {
-    let mut changes = Changes::default();
+    let (mut changes, owner) = match by {
+        By::Us { owner } => (Changes::default(), owner),
+        By::Others => (Changes::of_reports(transaction, spans)?, None),
+    };
     let mut placed = Vec::with_capacity(spans.len());
     for &span in spans {
         placed.push((changes.session(transaction, span)?, span));

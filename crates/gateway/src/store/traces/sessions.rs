@@ -9,7 +9,7 @@ use super::{
     packed::{Packed, Text, cut, session_id},
     schema::{engine_code, status_code},
 };
-use crate::trace::{Nanos, Status};
+use crate::trace::{Nanos, Status, TraceId};
 
 const TITLE_BYTES_MAX: usize = 256;
 
@@ -51,9 +51,35 @@ INSERT INTO sessions (id, session, engine, status, title, agent, connection, pri
                       spans, errors, running, waiting, first_root, last_root, root_status)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
 
+/// What was reported of a trace before anybody named its session, put to that session.
+const JOIN: &str = "
+UPDATE sessions SET
+    spans = sessions.spans + other.spans,
+    errors = sessions.errors + other.errors,
+    running = sessions.running + other.running,
+    waiting = sessions.waiting + other.waiting,
+    started = min(sessions.started, other.started),
+    ended = max(coalesce(sessions.ended, other.ended), coalesce(other.ended, sessions.ended)),
+    last_root = coalesce(sessions.last_root, other.last_root),
+    root_status = coalesce(sessions.root_status, other.root_status)
+FROM (SELECT * FROM sessions WHERE id = ?1) AS other
+WHERE sessions.id = ?2";
+
+const JOIN_SPANS: &str = "
+UPDATE spans SET session = ?2 WHERE id IN (
+    SELECT s.id FROM session_runs r CROSS JOIN spans s ON s.id BETWEEN r.first AND r.last WHERE r.session = ?1
+)";
+
+/// The session that something else of a trace is of.
+const OF_TRACE: &str = "
+SELECT s.session FROM trace_runs r CROSS JOIN spans s ON s.id = r.first WHERE r.trace = ?1 LIMIT 1";
+
 /// What a batch changes about sessions, by the rows of them.
 #[derive(Default)]
 pub(super) struct Changes<'a> {
+    /// The sessions that spans of this batch name, by their traces. Whoever names none is of such a one.
+    named: Option<HashMap<TraceId, &'a Packed, foldhash::fast::RandomState>>,
+
     rows: HashMap<&'a str, i64, foldhash::fast::RandomState>,
     changes: HashMap<i64, Change<'a>, foldhash::fast::RandomState>,
     /// The first row that is not in the file yet, and the next one to give out. Nobody else writes meanwhile.
@@ -74,16 +100,30 @@ struct Change<'a> {
 }
 
 impl<'a> Changes<'a> {
+    /// Those of what others report: the spans of a trace come in no order, and often only the first of them names the session.
+    pub(super) fn of_reports(connection: &Connection, spans: &[&'a Packed]) -> Result<Self, Error> {
+        let mut named: HashMap<_, &Packed, foldhash::fast::RandomState> = HashMap::default();
+        for span in spans.iter().filter(|span| !is_of_trace(span)) {
+            if named.insert(span.trace, span).is_none() {
+                join(connection, span)?;
+            }
+        }
+        Ok(Self { named: Some(named), ..Self::default() })
+    }
+
     /// The row of a span's session, or the one that it will have.
     pub(super) fn session(&mut self, connection: &Connection, span: &'a Packed) -> Result<i64, Error> {
+        let unnamed = self.named.as_ref().filter(|_| is_of_trace(span));
+        let span = unnamed.and_then(|named| named.get(&span.trace)).copied().unwrap_or(span);
         let session = session_id(&span.session);
         if let Some(row) = self.rows.get(session) {
             return Ok(*row);
         }
-        let found = connection
-            .prepare_cached("SELECT id FROM sessions WHERE session = ?1")?
-            .query_row([session], |row| row.get(0))
-            .optional()?;
+        let mut found = row_of(connection, session)?;
+        if found.is_none() && self.named.is_some() && is_of_trace(span) {
+            let mut of_trace = connection.prepare_cached(OF_TRACE)?;
+            found = of_trace.query_row([span.trace.0], |row| row.get(0)).optional()?;
+        }
         let row = match found {
             Some(row) => row,
             None => {
@@ -206,6 +246,35 @@ impl Change<'_> {
             None => Status::Ok,
         }
     }
+}
+
+/// Whether nobody named its session.
+fn is_of_trace(span: &Packed) -> bool {
+    const DIGITS: usize = 32;
+    span.session.len() == DIGITS && span.session == span.trace.to_string()
+}
+
+fn row_of(connection: &Connection, session: &str) -> Result<Option<i64>, Error> {
+    let mut row = connection.prepare_cached("SELECT id FROM sessions WHERE session = ?1")?;
+    Ok(row.query_row([session], |row| row.get(0)).optional()?)
+}
+
+/// Puts what is there of a span's trace, and of no session that anybody named, to the span's own session.
+fn join(connection: &Connection, span: &Packed) -> Result<(), Error> {
+    let session = session_id(&span.session);
+    let Some(unnamed) = row_of(connection, &span.trace.to_string())? else { return Ok(()) };
+    let Some(named) = row_of(connection, session)? else {
+        connection
+            .prepare_cached("UPDATE sessions SET session = ?2 WHERE id = ?1")?
+            .execute((unnamed, session))?;
+        return Ok(());
+    };
+    let both = (unnamed, named);
+    connection.prepare_cached(JOIN)?.execute(both)?;
+    connection.prepare_cached(JOIN_SPANS)?.execute(both)?;
+    connection.prepare_cached("UPDATE session_runs SET session = ?2 WHERE session = ?1")?.execute(both)?;
+    connection.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([unnamed])?;
+    Ok(())
 }
 
 fn difference(before: Option<Status>, after: Status, of: Status) -> i64 {

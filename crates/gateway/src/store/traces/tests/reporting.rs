@@ -135,3 +135,44 @@ async fn pages_go_on_over_both() {
     let (spans, rest) = store.export(None, None, None, 100).await.unwrap();
     assert_eq!((spans.len(), rest), (45, None));
 }
+
+/// Libraries send a span when it ends, so that the one that names the session comes last, or the session is there from a trace before.
+#[tokio::test]
+async fn what_names_no_session_is_of_the_one_that_its_trace_is_of() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut appender = store.appender();
+    // By their traces: the first span of each names the session, the others are within it.
+    let spans = |trace: u8| {
+        let mut root = span(u64::from(trace) * 10);
+        root.trace = TraceId([trace; 16]);
+        root.session = "chat".to_owned();
+        let within: Vec<Span> = (1..=3)
+            .map(|number| {
+                let mut within = call(u64::from(trace) * 10 + number, &root, "near");
+                within.session = root.trace.to_string();
+                within
+            })
+            .collect();
+        (root, within)
+    };
+    for trace in 1..=2 {
+        let (root, mut within) = spans(trace);
+        let late = within.pop().unwrap();
+        let beside = within.pop().unwrap();
+        appender.append(&reported(within), NOW).unwrap();
+        assert!(store.session(&root.trace.to_string()).await.unwrap().is_some());
+        appender.append(&reported([beside, root.clone()]), NOW).unwrap();
+        appender.append(&reported([late]), NOW).unwrap();
+        assert_eq!(session_ids(&store).await, ["chat"], "nothing is left of the trace by itself");
+        let (session, spans) = store.session("chat").await.unwrap().unwrap();
+        let count = i64::from(trace) * 4;
+        assert_eq!((session.span_count, spans.len()), (count, usize::try_from(count).unwrap()));
+        assert_eq!((session.title.as_str(), session.status), ("tools/call search_code", "ok"));
+    }
+    // What names none, and nobody does, is by itself.
+    let (root, within) = spans(3);
+    appender.append(&reported(within), NOW).unwrap();
+    assert_eq!(session_ids(&store).await.len(), 2);
+    assert_eq!(store.session(&root.trace.to_string()).await.unwrap().unwrap().0.span_count, 3);
+}
