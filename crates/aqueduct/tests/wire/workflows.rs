@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Client, Era, Setup, WIRES, data, stateless_meta, wait_for};
+use crate::{
+    harness::{Client, Era, Setup, WIRES, data, stateless_meta, wait_for},
+    inspector::recorded::finished,
+    upstreams::wait_until,
+};
 
 const LEGACY: Era = Era::Initialize("2025-11-25");
 
@@ -488,6 +492,17 @@ fn clients_that_know_tasks_get_tasks() {
     assert_eq!(get(&mut client, &endless)["status"], "cancelled");
     let unknown = client.request("tasks/get", json!({"taskId": "nope", "_meta": with_tasks()}));
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    // These are requests like any other, and recorded.
+    wait_until("the task that is not there", || {
+        let asked = finished(directory.path(), "tasks/get", 3);
+        asked.into_iter().find(|span| span["status"] == "error")
+    });
+    let asked = finished(directory.path(), "tasks/get", 3);
+    let told = |span: &Value| {
+        span["status"] == "ok" && span["attributes"].to_string().contains("Cancelled on request")
+    };
+    assert!(asked.iter().any(told));
+    assert_eq!(finished(directory.path(), "tasks/cancel", 1)[0]["status"], "ok");
 }
 
 /// What was done when the session ended is not done again.

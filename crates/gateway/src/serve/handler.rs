@@ -35,7 +35,7 @@ use crate::{
         OpenSpan,
         ids::Given,
         names,
-        open::{About, End, Inbound},
+        open::{About, End, Failed, Inbound},
     },
 };
 
@@ -105,6 +105,31 @@ impl Handler {
         Some(Arc::new(OpenSpan::inbound(recorder, request)))
     }
 
+    /// Answers a request about a task, and records that.
+    async fn recorded<T: serde::Serialize>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        session: &Arc<Session>,
+        method: &str,
+        task: &str,
+        work: impl Future<Output = Result<T, ErrorData>>,
+    ) -> Result<T, ErrorData> {
+        let input = json!({"taskId": task}).to_string();
+        let span = self.traced(context, session, method, About::Nothing, Some(&input));
+        let answered = work.await;
+        if let Some(span) = span {
+            span.end(match &answered {
+                Ok(result) => End::ok(serde_json::to_string(result).ok()),
+                Err(error) => {
+                    let code = error.code.0.to_string();
+                    let message = error.message.to_string();
+                    End::failed(Failed { code: code.clone().into(), message, kind: code.into() }, None)
+                }
+            });
+        }
+        answered
+    }
+
     fn known_session(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData> {
         self.session(context).ok_or_else(|| ErrorData::internal_error("The call belongs to no session", None))
     }
@@ -171,7 +196,7 @@ impl ServerHandler for Handler {
             result.cache_scope = Some(CacheScope::Private);
         }
         if let Some(span) = span {
-            span.end(End::ok(None));
+            span.end(End::ok(serde_json::to_string(&result).ok()));
         }
         Ok(result)
     }
@@ -277,7 +302,9 @@ impl ServerHandler for Handler {
         request: GetTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetTaskResult, ErrorData> {
-        tasks::get(&self.gateway, &self.known_session(&context)?, &request.task_id).await
+        let session = self.known_session(&context)?;
+        let asked = tasks::get(&self.gateway, &session, &request.task_id);
+        self.recorded(&context, &session, "tasks/get", &request.task_id, asked).await
     }
 
     async fn update_task(
@@ -285,8 +312,10 @@ impl ServerHandler for Handler {
         request: UpdateTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        let session = self.known_session(&context)?;
         // No task of ours asks for anything; one that does not exist is told.
-        tasks::get(&self.gateway, &self.known_session(&context)?, &request.task_id).await.map(drop)
+        let asked = async { tasks::get(&self.gateway, &session, &request.task_id).await.map(drop) };
+        self.recorded(&context, &session, "tasks/update", &request.task_id, asked).await
     }
 
     async fn cancel_task(
@@ -294,7 +323,9 @@ impl ServerHandler for Handler {
         request: CancelTaskParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        tasks::cancel(&self.gateway, &self.known_session(&context)?, &request.task_id).await
+        let session = self.known_session(&context)?;
+        let cancelled = tasks::cancel(&self.gateway, &session, &request.task_id);
+        self.recorded(&context, &session, "tasks/cancel", &request.task_id, cancelled).await
     }
 }
 

@@ -349,6 +349,7 @@ impl Rows {
             waits.end(waits.now, at);
         }
         if let Some((told_at, told)) = progress {
+            happened(&mut span, event::PROGRESS, told_at, &told);
             self.tell(event::PROGRESS, told_at, &span, told.to_string());
         }
         span.ended = Some(at.max(span.started));
@@ -469,7 +470,6 @@ impl Rows {
         if let (Value::Object(told), Some(token)) = (&mut told, token) {
             told.insert("token".to_owned(), token);
         }
-        happened(&mut open.span, event::PROGRESS, at, &told);
         let waits = open.progress.replace((at, told)).is_some();
         if at - open.progress_told >= PROGRESS_INTERVAL {
             self.tell_progress(id);
@@ -490,6 +490,7 @@ impl Rows {
         let Some(open) = self.open.get_mut(&id) else { return };
         let Some((at, told)) = open.progress.take() else { return };
         open.progress_told = at;
+        happened(&mut open.span, event::PROGRESS, at, &told);
         let span = open.span.clone();
         self.tell(event::PROGRESS, at, &span, told.to_string());
     }
@@ -601,6 +602,14 @@ impl Members {
 }
 
 fn happened(span: &mut Span, name: &str, at: Nanos, about: &Value) {
+    let is_progress = |happening: &Happening| happening.name == event::PROGRESS;
+    // Work that goes on for long leaves room for what else happens, and says how far it came last.
+    if name == event::PROGRESS
+        && span.events.len() >= HAPPENINGS_MAX / 2
+        && let Some(last) = span.events.iter().rposition(is_progress)
+    {
+        span.events.remove(last);
+    }
     if span.events.len() < HAPPENINGS_MAX {
         let attributes = match about {
             Value::Object(about) => about.clone().into_iter().collect(),

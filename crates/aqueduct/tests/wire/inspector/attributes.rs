@@ -73,6 +73,10 @@ fn progress_is_told_with_its_token_and_not_too_often() {
     let progress = events(place.path(), "ProgressUpdate", 1);
     assert!((progress.len() as f64) <= 2.0 * seconds + 2.0, "{} in {seconds} s", progress.len());
     assert!(progress.iter().all(|event| told(event)["token"] == "p1"), "{progress:?}");
+    // The spans say no more of it than who watches is told.
+    let outbound = finished(place.path(), "tools/call progress", 1).remove(0);
+    let kept = outbound["events"].as_array().unwrap().len();
+    assert!((1..=progress.len()).contains(&kept), "{kept} of {}", progress.len());
     // The last value is told whatever came before it.
     let last = told(progress.last().unwrap());
     assert_eq!((last["progress"].as_f64(), last["total"].as_f64()), (Some(80.0), Some(80.0)), "{last}");
@@ -148,15 +152,55 @@ fn one_call_through_two_gateways_is_one_trace() {
 fn methods_are_recorded_as_the_protocol_spells_them() {
     let place = Place::new().stdio("near", &[], "");
     let mut client = place.client();
-    for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
-        client.request(method, json!({}));
-        finished(place.path(), method, 1);
+    // Requests of the protocol's revision 2025-06-18, and those about tasks that came later.
+    const METHODS: [&str; 17] = [
+        "completion/complete",
+        "elicitation/create",
+        "initialize",
+        "logging/setLevel",
+        "ping",
+        "prompts/get",
+        "prompts/list",
+        "resources/list",
+        "resources/read",
+        "resources/templates/list",
+        "roots/list",
+        "sampling/createMessage",
+        "tasks/cancel",
+        "tasks/get",
+        "tasks/update",
+        "tools/call",
+        "tools/list",
+    ];
+    let asked = [
+        ("tools/list", json!({})),
+        ("resources/list", json!({})),
+        ("resources/templates/list", json!({})),
+        ("resources/read", json!({"uri": "test://1"})),
+        ("prompts/list", json!({})),
+        ("prompts/get", json!({"name": "near_greet", "arguments": {"who": "you"}})),
+        (
+            "tools/call",
+            json!({"name": "mcp_aql", "arguments": {"operation": "near_echo", "params": {"text": "a"}}}),
+        ),
+    ];
+    for (method, params) in asked {
+        client.request(method, params);
+        wait_until(method, || {
+            let is_it =
+                |span: &Value| span["attributes"]["mcp.rpc.method"] == method && !span["ended_ns"].is_null();
+            exported(place.path()).into_iter().find(is_it)
+        });
     }
-    const KNOWN: [&str; 5] =
-        ["tools/call", "tools/list", "resources/list", "resources/templates/list", "prompts/list"];
-    for span in exported(place.path()) {
-        let method = span["attributes"]["mcp.rpc.method"].as_str().unwrap().to_owned();
-        assert!(KNOWN.contains(&method.as_str()), "{method}");
-        assert!(span["name"].as_str().unwrap().starts_with(&method));
+    let spans = exported(place.path());
+    for span in &spans {
+        let method = span["attributes"]["mcp.rpc.method"].as_str().unwrap();
+        assert!(METHODS.contains(&method), "{method}");
+        assert!(span["name"].as_str().unwrap().starts_with(method), "{span}");
     }
+    // What an agent saw of us is there as well, as the protocol writes it.
+    let listed = spans.iter().find(|span| span["name"] == "tools/list").unwrap();
+    let listed = listed["attributes"]["mcp.tool.output_json"].as_str().unwrap();
+    let listed: Value = serde_json::from_str(listed).unwrap();
+    assert!(listed["tools"][0]["inputSchema"].is_object(), "{listed}");
 }

@@ -1,14 +1,14 @@
 //! Who called whom, over any number of processes that reported here.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
     super::Error,
-    TraceStore,
+    TraceStore, members,
     readers::Days,
     schema::{kind_code, status_of},
     servers::Tally,
@@ -17,6 +17,9 @@ use crate::trace::{Kind, Nanos, Status};
 
 /// Requests that are looked at, of each side. Beyond that the oldest are left out, which is told.
 const REQUESTS_MAX: usize = 250_000;
+
+/// Requests of which is looked for who reported what they were made within, the newest first.
+const LOOKED_FOR_MAX: usize = 5_000;
 
 /// What nobody gave a name.
 const UNKNOWN: &str = "unknown";
@@ -90,7 +93,8 @@ impl TraceStore {
                 sides(connection, "spans_roots", "root", "client", Kind::Server, since, &mut served)
             })?;
             let truncated = asked.len() >= REQUESTS_MAX || served.len() >= REQUESTS_MAX;
-            Ok(Graph { truncated, ..stitch(&asked, &served) })
+            let above = above(days, &asked, &served)?;
+            Ok(Graph { truncated, ..stitch(&asked, &served, &above) })
         };
         self.shared.readers.run(read).await
     }
@@ -129,8 +133,38 @@ fn sides(
     Ok(())
 }
 
-fn stitch(asked: &[Side], served: &[Side]) -> Graph {
-    let by_parent: HashMap<([u8; 16], i64), &Side> =
+/// A span of a trace.
+type Id = ([u8; 16], i64);
+
+/// Who reported the spans that requests were made within, where those say nothing of whom they asked: an agent's own step, or a
+/// library's HTTP request.
+fn above(days: &Days<'_>, asked: &[Side], served: &[Side]) -> Result<HashMap<Id, String>, Error> {
+    let asked: HashSet<Id> = asked.iter().map(|side| (side.trace, side.span)).collect();
+    let within = served.iter().filter_map(|side| Some((side.trace, side.parent?)));
+    let wanted: HashSet<Id> = within.filter(|id| !asked.contains(id)).take(LOOKED_FOR_MAX).collect();
+    let mut found = HashMap::new();
+    if wanted.is_empty() {
+        return Ok(found);
+    }
+    days.each(|part, connection| {
+        if !part.is_reported() {
+            return Ok(());
+        }
+        let statement =
+            format!("SELECT s.agent FROM {} WHERE r.trace = ?1 AND s.span = ?2", members::OF_TRACE);
+        let mut statement = connection.prepare_cached(&statement)?;
+        for (trace, span) in &wanted {
+            let agent =
+                statement.query_row((trace, span), |row| row.get::<_, Option<String>>(0)).optional()?;
+            found.extend(agent.flatten().map(|agent| ((*trace, *span), agent)));
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn stitch(asked: &[Side], served: &[Side], above: &HashMap<Id, String>) -> Graph {
+    let by_parent: HashMap<Id, &Side> =
         served.iter().filter_map(|side| Some(((side.trace, side.parent?), side))).collect();
     let by_request: HashMap<&str, &Side> =
         served.iter().filter_map(|side| Some((side.request.as_deref()?, side))).collect();
@@ -146,7 +180,7 @@ fn stitch(asked: &[Side], served: &[Side]) -> Graph {
         id
     };
     let mut edges: BTreeMap<(String, String), Tally> = BTreeMap::new();
-    let mut met = std::collections::HashSet::new();
+    let mut met = HashSet::new();
     for side in asked {
         // The same id within one process is that of the request it serves, not of who answers it.
         let elsewhere = side.request.as_deref().and_then(|id| by_request.get(id));
@@ -163,7 +197,11 @@ fn stitch(asked: &[Side], served: &[Side]) -> Graph {
         edges.entry((from, to)).or_default().add(side.started, side.ended, side.status);
     }
     for side in served.iter().filter(|side| !met.contains(&(side.trace, side.span))) {
-        let from = node(NodeKind::Client, side.other.as_deref().unwrap_or(UNKNOWN));
+        let reporter = side.parent.and_then(|parent| above.get(&(side.trace, parent)));
+        let from = match reporter.filter(|agent| **agent != side.agent) {
+            Some(agent) => node(NodeKind::Agent, agent),
+            None => node(NodeKind::Client, side.other.as_deref().unwrap_or(UNKNOWN)),
+        };
         let to = node(NodeKind::Agent, &side.agent);
         edges.entry((from, to)).or_default().add(side.started, side.ended, side.status);
     }

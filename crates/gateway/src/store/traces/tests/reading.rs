@@ -138,6 +138,16 @@ async fn operations_are_what_was_served_and_where_reports_begin() {
     assert_eq!(ask(none()).await, "r-3 r-1");
     assert_eq!(ask(OperationFilter { operation: Some("search_code".into()), ..none() }).await, "r-1");
     assert_eq!(ask(OperationFilter { server: Some("srv-b".into()), ..none() }).await, "r-1");
+    // What a server calls its own operation leads to those of ours that called it.
+    let of_server = |server: &str, operation: &str| OperationFilter {
+        server: Some(server.into()),
+        operation: Some(operation.into()),
+        ..none()
+    };
+    assert_eq!(ask(of_server("srv-b", "look")).await, "r-1");
+    assert_eq!(ask(of_server("srv-b", "search_code")).await, "r-1");
+    assert_eq!(ask(of_server("srv-b", "nothing")).await, "");
+    assert_eq!(ask(OperationFilter { operation: Some("look".into()), ..none() }).await, "");
     assert_eq!(ask(OperationFilter { tool: Some("nothing".into()), ..none() }).await, "");
     assert_eq!(ask(OperationFilter { min_duration: Some(SECOND), ..none() }).await, "");
     assert_eq!(ask(OperationFilter { min_duration: Some(SECOND / 2), ..none() }).await, "r-3 r-1");
@@ -364,6 +374,19 @@ async fn calls_of_one_agent_to_another_are_one_edge_by_trace_or_by_request_id() 
             ("client:desktop", "agent:a", 1),
         ]
     );
+    // An agent of which only a step of its own is known, which names nobody.
+    let mut step = of(span(7), "planner", "");
+    step.kind = Kind::Internal;
+    let mut asked = of(span(8), "a", "r-8");
+    (asked.trace, asked.parent) = (step.trace, Some(step.id));
+    let other = tempfile::tempdir().unwrap();
+    let beside = open(other.path());
+    let mut appender = beside.appender();
+    appender.append(&batch([asked]), NOW).unwrap();
+    appender.append(&reported([step]), NOW).unwrap();
+    let known = beside.graph(0).await.unwrap().edges;
+    let known: Vec<_> = known.iter().map(|edge| (edge.from.as_str(), edge.to.as_str())).collect();
+    assert_eq!(known, [("agent:planner", "agent:a")]);
     let kinds: Vec<_> = nodes.iter().map(|node| (node.kind, node.label.as_str())).collect();
     let agents = ["a", "b", "c"].map(|name| (NodeKind::Agent, name));
     assert_eq!(kinds[..3], agents);
