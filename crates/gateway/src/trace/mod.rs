@@ -9,6 +9,7 @@ pub(crate) mod json;
 mod kept;
 mod levels;
 pub mod lines;
+mod live;
 pub mod metrics;
 pub mod names;
 pub(crate) mod open;

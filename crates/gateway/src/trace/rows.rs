@@ -10,8 +10,9 @@ use aql::autonomy::code;
 use serde_json::{Value, value::RawValue};
 
 use super::{
-    Attributes, Event, Happening, Kind, Nanos, Span, SpanId, Status, json,
+    Attributes, Event, Happening, Kind, Nanos, Span, SpanId, Status,
     levels::Level,
+    live,
     names::{self, event},
     open::{About, Began, End, Ended, Entry, Failed},
     preview,
@@ -224,10 +225,10 @@ impl Rows {
             links: Vec::new(),
         };
         if begins_session {
-            self.tell(event::SESSION_STARTED, began.at, &span, told_of_session(&span));
+            self.tell(event::SESSION_STARTED, began.at, &span, live::session_began(&span));
             self.began.push((span.id, (began.session_id, began.stop)));
         }
-        self.tell(event::REQUEST_STARTED, began.at, &span, told_of(&span, None));
+        self.tell(event::REQUEST_STARTED, began.at, &span, live::request(&span, None));
         self.fresh.push(span.id);
         let (surface, id) = (began.surface, span.id);
         let open = Open {
@@ -302,7 +303,7 @@ impl Rows {
             set(names::JSONRPC_VERSION, "2.0".into());
             set(names::METHOD, began.method.as_str().into());
             set(names::TRANSPORT, began.transport.into());
-            set(names::DIRECTION, direction(began.kind).into());
+            set(names::DIRECTION, live::direction(began.kind).into());
         }
         if let Ok(id) = serde_json::from_str(&code::mask(&began.rpc_id)) {
             set(names::RPC_ID, id);
@@ -411,7 +412,7 @@ impl Rows {
                 preview::keep(&mut span.attributes, names::STRUCTURED_OUTPUT, redact::result(structured));
             }
         }
-        let finished = Finished {
+        let finished = live::Finished {
             status: if span.status == Status::Ok { "OK" } else { "ERROR" },
             error_code: match span.status {
                 Status::Cancelled => Some("CANCELLED"),
@@ -419,11 +420,9 @@ impl Rows {
             },
             duration_us: took / 1000,
         };
-        self.tell(event::REQUEST_FINISHED, at, &span, told_of(&span, Some(finished)));
+        self.tell(event::REQUEST_FINISHED, at, &span, live::request(&span, Some(finished)));
         if begins_session {
-            let mut told = Members::default();
-            told.add("status", Some(span.status.as_str()));
-            self.tell(event::SESSION_FINISHED, at, &span, told.whole());
+            self.tell(event::SESSION_FINISHED, at, &span, live::session_ended(&span));
             self.ended.push(span.id);
         }
         self.spans.push(span);
@@ -535,69 +534,6 @@ fn understand(span: &Span, end: &mut End) {
     } else if let (Some(failed), Some(error)) = (&mut end.error, told.error) {
         let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
         failed.message = error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
-    }
-}
-
-fn direction(kind: Kind) -> &'static str {
-    if kind == Kind::Client { "outbound" } else { "inbound" }
-}
-
-/// What who watches is told of a session, as JSON.
-fn told_of_session(span: &Span) -> String {
-    let mut told = Members::default();
-    told.add("engine", Some(span.engine.as_str()));
-    told.add("title", Some(&span.name));
-    told.whole()
-}
-
-/// What who watches is told of a span, and besides once it has ended.
-fn told_of(span: &Span, finished: Option<Finished<'_>>) -> String {
-    let known = |name: &str| span.attributes.get(name).and_then(Value::as_str);
-    let mut told = Members::default();
-    told.add("method", known(names::METHOD));
-    told.add("direction", Some(direction(span.kind)));
-    told.add("tool", known(names::TOOL));
-    told.add("operation", known(names::OPERATION));
-    told.add("peer", known(names::PEER));
-    told.add("agent", known(names::AGENT));
-    told.add("name", Some(&span.name));
-    if let Some(Finished { status, error_code, duration_us }) = finished {
-        told.add("status", Some(status));
-        told.add("error_code", error_code);
-        told.name("duration_us");
-        told.0.push_str(&duration_us.to_string());
-    }
-    told.whole()
-}
-
-struct Finished<'a> {
-    status: &'static str,
-    error_code: Option<&'a str>,
-    duration_us: Nanos,
-}
-
-/// An object of texts, written as it grows: it is made several times a call.
-#[derive(Default)]
-struct Members(String);
-
-impl Members {
-    fn name(&mut self, name: &str) {
-        self.0.push_str(if self.0.is_empty() { "{\"" } else { ",\"" });
-        self.0.push_str(name);
-        self.0.push_str("\":");
-    }
-
-    fn add(&mut self, name: &str, value: Option<&str>) {
-        self.name(name);
-        match value {
-            Some(text) => json::push_text(&mut self.0, text),
-            None => self.0.push_str("null"),
-        }
-    }
-
-    fn whole(mut self) -> String {
-        self.0.push('}');
-        self.0
     }
 }
 
