@@ -497,11 +497,9 @@ fn clients_that_know_tasks_get_tasks() {
         let asked = finished(directory.path(), "tasks/get", 3);
         asked.into_iter().find(|span| span["status"] == "error")
     });
+    // What a task resulted in stands with what it ran, which may be recorded less.
     let asked = finished(directory.path(), "tasks/get", 3);
-    let told = |span: &Value| {
-        span["status"] == "ok" && span["attributes"].to_string().contains("Cancelled on request")
-    };
-    assert!(asked.iter().any(told));
+    assert!(asked.iter().all(|span| span["attributes"]["mcp.tool.output_json"].is_null()));
     assert_eq!(finished(directory.path(), "tasks/cancel", 1)[0]["status"], "ok");
 }
 

@@ -49,9 +49,13 @@ pub(super) async fn cancel_session(
 
 /// Stops it here, or else has whoever runs it do so: other processes may use the same data directory.
 async fn stop(inspect: &Inspect, wish: Wish) -> Result<usize, Problem> {
-    let here = inspect.recorder.as_ref().map_or(0, |recorder| recorder.stop(&wish));
-    if here > 0 {
+    let (recorder, wanted) = (inspect.recorder.clone(), wish.clone());
+    // Not on a thread that calls are worked on: what this looks at, the recorder's threads look at, too.
+    let here = tokio::task::spawn_blocking(move || recorder.map_or(0, |recorder| recorder.stop(&wanted)));
+    let here = here.await.unwrap_or_default();
+    if here > 0 && matches!(wish, Wish::Operation(_)) {
         return Ok(here);
     }
-    Ok(inspect.store.wish(wish, super::now()).await?)
+    // Others may run more of a session. Who has ended something here does not wait for them.
+    Ok(here + inspect.store.wish(wish, super::now(), here == 0).await?)
 }

@@ -17,7 +17,7 @@ use serde::Serialize;
 use super::{Inspect, Role, query::Query};
 use crate::{
     operator::listener::reply::{Problem, ok},
-    store::traces::Stats,
+    store::{self, traces::Stats},
     trace::{
         Counts,
         metrics::{self, Totals},
@@ -72,8 +72,13 @@ pub(super) async fn metrics(State(inspect): State<Arc<Inspect>>) -> Result<Respo
     let (Some(metrics), Some(recorder)) = (&inspect.metrics, &inspect.recorder) else {
         return Err(Problem::missing("this process records nothing"));
     };
-    let Counts { recorded, dropped, failed, queued, .. } = recorder.counts();
-    let totals = Totals { recorded, dropped, failed, running: recorder.running(), queued };
-    let headers = [(header::CONTENT_TYPE, metrics::CONTENT_TYPE)];
-    Ok((headers, metrics.render(&totals)).into_response())
+    let (counted, recorder) = (Arc::clone(metrics), Arc::clone(recorder));
+    // Not on a thread that calls are worked on: the recorder's threads hold what this looks at.
+    let page = tokio::task::spawn_blocking(move || {
+        let Counts { recorded, dropped, failed, queued, .. } = recorder.counts();
+        let totals = Totals { recorded, dropped, failed, running: recorder.running(), queued };
+        counted.render(&totals)
+    });
+    let page = page.await.map_err(|_| store::Error::Io)?;
+    Ok(([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response())
 }

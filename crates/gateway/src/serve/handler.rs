@@ -106,7 +106,7 @@ impl Handler {
     }
 
     /// Answers a request about a task, and records that.
-    async fn recorded<T: serde::Serialize>(
+    async fn recorded<T>(
         &self,
         context: &RequestContext<RoleServer>,
         session: &Arc<Session>,
@@ -118,12 +118,15 @@ impl Handler {
         let span = self.traced(context, session, method, About::Nothing, Some(&input));
         let answered = work.await;
         if let Some(span) = span {
+            // What a task resulted in is recorded with what it ran, as far as that may be.
             span.end(match &answered {
-                Ok(result) => End::ok(serde_json::to_string(result).ok()),
+                Ok(_) => End::ok(None),
                 Err(error) => {
                     let code = error.code.0.to_string();
-                    let message = error.message.to_string();
-                    End::failed(Failed { code: code.clone().into(), message, kind: code.into() }, None)
+                    End::failed(
+                        Failed { code: code.clone().into(), kind: code.into(), ..Failed::default() },
+                        None,
+                    )
                 }
             });
         }
@@ -195,7 +198,7 @@ impl ServerHandler for Handler {
             result.ttl_ms = Some(TOOL_LIST_TTL_MS);
             result.cache_scope = Some(CacheScope::Private);
         }
-        if let Some(span) = span {
+        if let Some(span) = span.filter(|span| span.is_recorded()) {
             span.end(End::ok(serde_json::to_string(&result).ok()));
         }
         Ok(result)

@@ -75,6 +75,9 @@ pub(super) fn elsewhere(
 
 /// Ends it with the answer, or leaves it open where the client has to call again.
 pub(super) fn answered(gateway: &Gateway, span: Arc<OpenSpan>, answer: &Answer) {
+    if !span.is_recorded() {
+        return;
+    }
     if let Some(questions) = answer.questions()
         && let (Some(state), Some(recorder)) = (&questions.state, gateway.recorder())
     {

@@ -84,6 +84,8 @@ struct State {
     sinks: Vec<Box<dyn Sink>>,
     tended: Instant,
     has_calls: bool,
+    /// What takes locks that calls wait for is to be done, by who does not keep them long.
+    errand: bool,
     /// Nobody's once everything is done.
     turn: Option<Hand>,
 }
@@ -91,7 +93,8 @@ struct State {
 impl Work {
     pub(super) fn new(way_out: WayOut, rows: Rows, sinks: Vec<Box<dyn Sink>>) -> Self {
         let turn = Some(Hand::Prompt);
-        let state = State { way_out, rows, sinks, tended: Instant::now(), has_calls: false, turn };
+        let state =
+            State { way_out, rows, sinks, tended: Instant::now(), has_calls: false, errand: false, turn };
         Self { state: Mutex::new(state), turned: Condvar::new() }
     }
 
@@ -130,6 +133,10 @@ impl State {
     /// Takes what is there and hands it on. Whose turn it is then.
     fn round(&mut self, hand: Hand, pace: &mut Pace, recorder: &Recorder) -> Option<Hand> {
         let queue = recorder.queue();
+        if hand == Hand::Prompt && std::mem::take(&mut self.errand) {
+            self.go_on_errands(recorder);
+            return Some(Hand::due(queue));
+        }
         gather(hand, queue);
         let (due, stopped) = (Hand::due(queue), queue.is_stopped());
         if due != hand {
@@ -145,18 +152,15 @@ impl State {
         }
         if stopped || self.tended.elapsed() >= TENDING {
             self.tended = Instant::now();
-            if hand == Hand::Prompt {
-                // Calls wait for the lock that this takes.
-                recorder.expire();
-            }
             let load = match (queue.is_enough(), std::mem::take(&mut self.has_calls)) {
                 (true, _) => Load::Queue,
                 (false, true) => Load::Calls,
                 (false, false) => Load::Nothing,
             };
-            for sink in &mut self.sinks {
-                sink.tend(load);
-                sink.fulfil_wishes(&|wish| recorder.stop(wish));
+            self.sinks.iter_mut().for_each(|sink| sink.tend(load));
+            self.errand = hand == Hand::Patient;
+            if hand == Hand::Prompt {
+                self.go_on_errands(recorder);
             }
         }
         if stopped && queue.is_empty() {
@@ -165,7 +169,14 @@ impl State {
         if hand == Hand::Patient {
             queue.pause(pace.rest(batch.share_of_ours()));
         }
-        Some(hand)
+        Some(if self.errand { Hand::Prompt } else { hand })
+    }
+
+    fn go_on_errands(&mut self, recorder: &Recorder) {
+        recorder.expire();
+        for sink in &mut self.sinks {
+            sink.fulfil_wishes(&|wish| recorder.stop(wish));
+        }
     }
 }
 

@@ -63,21 +63,34 @@ impl Ids {
         Self { trace, span: span_id(), parent, request }
     }
 
-    /// Those that whoever asks gave, for somebody who adds nothing to them, and whether that is recorded anywhere.
-    pub(crate) fn passed_on(given: Given<'_>) -> Option<(Self, bool)> {
+    /// Those that whoever asks gave, for somebody who adds nothing to them, and which of them those are.
+    pub(crate) fn passed_on(given: Given<'_>) -> Option<(Self, Said)> {
         let parent = given.traceparent.and_then(read_traceparent);
-        if parent.is_none() && !given.request_id.is_some_and(is_request_id) {
+        let request = given.request_id.is_some_and(is_request_id);
+        if parent.is_none() && !request {
             return None;
         }
         let ids = Self::of(given);
         let span = ids.parent.unwrap_or(ids.span);
-        Some((Self { span, ..ids }, parent.is_some_and(|parent| parent.is_sampled)))
+        Some((Self { span, ..ids }, Said { request, is_sampled: parent.map(|parent| parent.is_sampled) }))
     }
 
     /// Those of something that happens within.
     pub(crate) fn within(&self, request: Arc<str>) -> Self {
         Self { trace: self.trace, span: span_id(), parent: Some(self.span), request }
     }
+}
+
+/// Which ids others are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) request: bool,
+    /// Of the trace, where it is told, whether anybody records it.
+    pub(crate) is_sampled: Option<bool>,
+}
+
+impl Said {
+    pub(crate) const ALL: Self = Self { request: true, is_sampled: Some(true) };
 }
 
 fn span_id() -> SpanId {
@@ -156,15 +169,15 @@ mod tests {
             "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00",
         ] {
             let given = Given { request_id: Some("r-1"), traceparent: Some(parent), client: None };
-            let (ids, is_sampled) = Ids::passed_on(given).unwrap();
-            assert_eq!(
-                (&*ids.request, traceparent(ids.trace, ids.span, is_sampled).as_str()),
-                ("r-1", parent)
-            );
+            let (ids, said) = Ids::passed_on(given).unwrap();
+            let told = traceparent(ids.trace, ids.span, said.is_sampled.unwrap());
+            assert_eq!((&*ids.request, told.as_str(), said.request), ("r-1", parent, true));
+            let (_, said) = Ids::passed_on(Given { request_id: None, ..given }).unwrap();
+            assert!(!said.request);
         }
         let given = Given { request_id: Some("r-1"), traceparent: Some("00-what"), client: None };
-        let (ids, is_sampled) = Ids::passed_on(given).unwrap();
-        assert!(&*ids.request == "r-1" && !is_sampled, "nobody has a span of this");
+        let (ids, said) = Ids::passed_on(given).unwrap();
+        assert_eq!((&*ids.request, said), ("r-1", Said { request: true, is_sampled: None }));
         let given = Given { request_id: Some("two words"), traceparent: None, client: Some("{}") };
         assert!(Ids::passed_on(given).is_none());
     }

@@ -15,7 +15,7 @@ use http::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
 use super::{
-    ids::{self, Given, Ids},
+    ids::{self, Given, Ids, Said},
     names::{header, meta},
     recorder::Recorder,
     span::{Engine, Kind, Nanos, SpanId, Status},
@@ -236,8 +236,7 @@ pub struct OpenSpan {
     /// None where nothing is recorded of it and what it was given is passed on as it is.
     recorder: Option<Arc<Recorder>>,
     ids: Ids,
-    /// Whether anybody records it.
-    is_sampled: bool,
+    said: Said,
     engine: Engine,
     session_id: Arc<str>,
     session: Arc<Session>,
@@ -280,16 +279,16 @@ impl OpenSpan {
 
     /// A request that is not recorded, if it is part of something that others may record.
     pub(crate) fn passed_on(given: Given<'_>, session: &Arc<Session>) -> Option<Self> {
-        let (ids, is_sampled) = Ids::passed_on(given)?;
-        Some(Self::passing(ids, is_sampled, session))
+        let (ids, said) = Ids::passed_on(given)?;
+        Some(Self::passing(ids, said, session))
     }
 
-    fn passing(ids: Ids, is_sampled: bool, session: &Arc<Session>) -> Self {
+    fn passing(ids: Ids, said: Said, session: &Arc<Session>) -> Self {
         Self {
             recorder: None,
             session_id: Arc::clone(&ids.request),
             ids,
-            is_sampled,
+            said,
             engine: Engine::Inbound,
             session: Arc::clone(session),
             surface: None,
@@ -367,7 +366,7 @@ impl OpenSpan {
     /// Begins the span of something that happens within this one, with what else is known of it.
     fn begin_within(&self, kind: Kind, told: impl FnOnce(Began) -> Began) -> Self {
         let Some(recorder) = &self.recorder else {
-            return Self::passing(self.ids.clone(), self.is_sampled, &self.session);
+            return Self::passing(self.ids.clone(), self.said, &self.session);
         };
         let since = Instant::now();
         let began = Began {
@@ -396,7 +395,7 @@ impl OpenSpan {
         let mut span = Self {
             recorder: Some(Arc::clone(recorder)),
             ids: began.ids.clone(),
-            is_sampled: true,
+            said: Said::ALL,
             engine: began.engine,
             session_id: Arc::clone(&began.session_id),
             session: Arc::clone(&began.session),
@@ -415,26 +414,20 @@ impl OpenSpan {
     /// Notes the number that the request is sent with, and gives what it says of itself, as members of `_meta`.
     pub(crate) fn sent_as(&self, number: u64) -> String {
         self.sent_as.store(number, Ordering::Relaxed);
-        let parts = [
-            "\"",
-            meta::TRACEPARENT,
-            "\":\"",
-            &self.traceparent(),
-            "\",\"",
-            meta::REQUEST_ID,
-            "\":\"",
-            &self.ids.request,
-            "\"",
-        ];
-        parts.concat()
+        let trace = self.traceparent();
+        let trace = trace.as_ref().map_or([""; 5], |trace| ["\"", meta::TRACEPARENT, "\":\"", trace, "\""]);
+        let between = if self.said.request && self.said.is_sampled.is_some() { "," } else { "" };
+        let request = ["\"", meta::REQUEST_ID, "\":\"", &self.ids.request, "\""];
+        let request = if self.said.request { request } else { [""; 5] };
+        [&trace[..], &[between], &request[..]].concat().concat()
     }
 
     /// The same as headers.
     pub(crate) fn headers(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> + use<> {
-        let given =
-            [(header::REQUEST_ID, self.ids.request.to_string()), (header::TRACEPARENT, self.traceparent())];
-        let pair = |(name, value): (&'static str, String)| {
-            Some((HeaderName::from_static(name), HeaderValue::from_str(&value).ok()?))
+        let request = self.said.request.then(|| self.ids.request.to_string());
+        let given = [(header::REQUEST_ID, request), (header::TRACEPARENT, self.traceparent())];
+        let pair = |(name, value): (&'static str, Option<String>)| {
+            Some((HeaderName::from_static(name), HeaderValue::from_str(&value?).ok()?))
         };
         given.into_iter().filter_map(pair)
     }
@@ -460,6 +453,11 @@ impl OpenSpan {
         is_first
     }
 
+    /// Whether it makes any difference what is told of it.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.recorder.is_some() && !self.over.load(Ordering::Relaxed)
+    }
+
     pub(super) fn id(&self) -> SpanId {
         self.ids.span
     }
@@ -474,8 +472,8 @@ impl OpenSpan {
         self.session.id()
     }
 
-    fn traceparent(&self) -> String {
-        ids::traceparent(self.ids.trace, self.ids.span, self.is_sampled)
+    fn traceparent(&self) -> Option<String> {
+        Some(ids::traceparent(self.ids.trace, self.ids.span, self.said.is_sampled?))
     }
 
     fn now(&self) -> Nanos {

@@ -123,6 +123,13 @@ fn who_records_nothing_passes_ids_on_as_they_came() {
         assert_eq!((&meta["traceparent"], &meta["X-MCP-Request-Id"]), (&Value::Null, &Value::Null), "{meta}");
         call(operation, "broken", &[("traceparent", "00-zz"), ("X-MCP-Request-Id", "two words")]);
         assert_eq!(received("broken")["traceparent"], Value::Null);
+        call(operation, "half", &[("X-MCP-Request-Id", "r-10")]);
+        let meta = received("half");
+        assert_eq!(
+            (&meta["traceparent"], &meta["X-MCP-Request-Id"]),
+            (&Value::Null, &json!("r-10")),
+            "{meta}"
+        );
     }
 }
 

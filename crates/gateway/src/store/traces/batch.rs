@@ -195,6 +195,7 @@ impl<'a> Writing<'a, '_> {
 
     /// A span that is there already.
     fn again(&mut self, row: i64, known: &Known, session: i64, span: &'a Packed) -> Result<(), Error> {
+        let session = if self.changes.takes_any(span) { known.session } else { session };
         if known.has_ended || known.started != span.started || known.session != session {
             self.done.ignored += 1;
             return Ok(());

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -142,6 +142,7 @@ fn above(days: &Days<'_>, asked: &[Side], served: &[Side]) -> Result<HashMap<Id,
     let asked: HashSet<Id> = asked.iter().map(|side| (side.trace, side.span)).collect();
     let within = served.iter().filter_map(|side| Some((side.trace, side.parent?)));
     let wanted: HashSet<Id> = within.filter(|id| !asked.contains(id)).take(LOOKED_FOR_MAX).collect();
+    let traces: HashSet<[u8; 16]> = wanted.iter().map(|(trace, _)| *trace).collect();
     let mut found = HashMap::new();
     if wanted.is_empty() {
         return Ok(found);
@@ -150,13 +151,18 @@ fn above(days: &Days<'_>, asked: &[Side], served: &[Side]) -> Result<HashMap<Id,
         if !part.is_reported() {
             return Ok(());
         }
-        let statement =
-            format!("SELECT s.agent FROM {} WHERE r.trace = ?1 AND s.span = ?2", members::OF_TRACE);
+        let statement = format!("SELECT s.span, s.agent FROM {} WHERE r.trace = ?1", members::OF_TRACE);
         let mut statement = connection.prepare_cached(&statement)?;
-        for (trace, span) in &wanted {
-            let agent =
-                statement.query_row((trace, span), |row| row.get::<_, Option<String>>(0)).optional()?;
-            found.extend(agent.flatten().map(|agent| ((*trace, *span), agent)));
+        for trace in &traces {
+            let mut rows = statement.query([trace])?;
+            while let Some(row) = rows.next()? {
+                let id = (*trace, row.get(0)?);
+                if wanted.contains(&id)
+                    && let Some(agent) = row.get(1)?
+                {
+                    found.insert(id, agent);
+                }
+            }
         }
         Ok(())
     })?;

@@ -115,10 +115,20 @@ impl Conditions {
     /// `?` stands for the value.
     pub(super) fn add(&mut self, condition: &str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
-            self.values.push(value.into());
-            self.text.push_str(" AND ");
-            self.text.push_str(&condition.replace('?', &format!("?{}", self.values.len())));
+            let value = self.value(value);
+            self.require(&condition.replace('?', &value));
         }
+    }
+
+    /// What stands for a value.
+    fn value(&mut self, value: impl Into<Value>) -> String {
+        self.values.push(value.into());
+        format!("?{}", self.values.len())
+    }
+
+    fn require(&mut self, condition: &str) {
+        self.text.push_str(" AND ");
+        self.text.push_str(condition);
     }
 
     pub(super) fn text(&self) -> &str {
@@ -168,13 +178,20 @@ impl OperationFilter {
         conditions.add("s.status = ?", self.status.map(status_code));
         conditions.add("s.method = ?", self.method.clone());
         conditions.add("s.tool = ?", self.tool.clone());
-        // A server's own operations are not called what ours are that call them.
-        let of_server = "(s.operation = ? OR EXISTS (
-             SELECT 1 FROM session_runs r CROSS JOIN spans c ON c.id BETWEEN r.first AND r.last
-             WHERE r.session = s.session AND c.trace = s.trace AND c.kind = 2
-               AND coalesce(c.operation, c.tool, c.method, c.name) = ?))";
-        let operation = if self.server.is_some() { of_server } else { "s.operation = ?" };
-        conditions.add(operation, self.operation.clone());
+        match (&self.server, &self.operation) {
+            // A server's own operations are not called what ours are that call them.
+            (Some(server), Some(operation)) => {
+                let (server, operation) =
+                    (conditions.value(server.clone()), conditions.value(operation.clone()));
+                conditions.require(&format!(
+                    "(s.operation = {operation} OR EXISTS (
+                         SELECT 1 FROM session_runs r CROSS JOIN spans c ON c.id BETWEEN r.first AND r.last
+                         WHERE r.session = s.session AND c.trace = s.trace AND c.kind = 2 AND c.peer = {server}
+                           AND coalesce(c.operation, c.tool, c.method, c.name) = {operation}))",
+                ));
+            }
+            _ => conditions.add("s.operation = ?", self.operation.clone()),
+        }
         conditions.add(
             "(s.peer = ? OR EXISTS (SELECT 1 FROM session_runs r CROSS JOIN spans c ON c.id BETWEEN r.first AND r.last
                                WHERE r.session = s.session AND c.trace = s.trace AND c.peer = ?))",

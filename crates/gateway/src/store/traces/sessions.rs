@@ -1,6 +1,6 @@
 //! The rows of sessions, kept up in the transaction that writes their spans.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map::Entry};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -60,8 +60,9 @@ UPDATE sessions SET
     waiting = sessions.waiting + other.waiting,
     started = min(sessions.started, other.started),
     ended = max(coalesce(sessions.ended, other.ended), coalesce(other.ended, sessions.ended)),
-    last_root = coalesce(sessions.last_root, other.last_root),
-    root_status = coalesce(sessions.root_status, other.root_status)
+    root_status = CASE WHEN other.last_root >= coalesce(sessions.last_root, other.last_root)
+        THEN other.root_status ELSE sessions.root_status END,
+    last_root = max(coalesce(sessions.last_root, other.last_root), coalesce(other.last_root, sessions.last_root))
 FROM (SELECT * FROM sessions WHERE id = ?1) AS other
 WHERE sessions.id = ?2";
 
@@ -81,6 +82,8 @@ pub(super) struct Changes<'a> {
     named: Option<HashMap<TraceId, &'a Packed, foldhash::fast::RandomState>>,
 
     rows: HashMap<&'a str, i64, foldhash::fast::RandomState>,
+    /// What sessions are called that are not in the file yet.
+    names: HashMap<i64, &'a str, foldhash::fast::RandomState>,
     changes: HashMap<i64, Change<'a>, foldhash::fast::RandomState>,
     /// The first row that is not in the file yet, and the next one to give out. Nobody else writes meanwhile.
     new: Option<(i64, i64)>,
@@ -104,7 +107,8 @@ impl<'a> Changes<'a> {
     pub(super) fn of_reports(connection: &Connection, spans: &[&'a Packed]) -> Result<Self, Error> {
         let mut named: HashMap<_, &Packed, foldhash::fast::RandomState> = HashMap::default();
         for span in spans.iter().filter(|span| !is_of_trace(span)) {
-            if named.insert(span.trace, span).is_none() {
+            if let Entry::Vacant(first) = named.entry(span.trace) {
+                first.insert(span);
                 join(connection, span)?;
             }
         }
@@ -113,18 +117,24 @@ impl<'a> Changes<'a> {
 
     /// The row of a span's session, or the one that it will have.
     pub(super) fn session(&mut self, connection: &Connection, span: &'a Packed) -> Result<i64, Error> {
-        let unnamed = self.named.as_ref().filter(|_| is_of_trace(span));
-        let span = unnamed.and_then(|named| named.get(&span.trace)).copied().unwrap_or(span);
         let session = session_id(&span.session);
         if let Some(row) = self.rows.get(session) {
             return Ok(*row);
         }
-        let mut found = row_of(connection, session)?;
-        if found.is_none() && self.named.is_some() && is_of_trace(span) {
+        if self.takes_any(span) {
+            // What is there of its trace counts more than what comes with it, so that its end finds its beginning.
             let mut of_trace = connection.prepare_cached(OF_TRACE)?;
-            found = of_trace.query_row([span.trace.0], |row| row.get(0)).optional()?;
+            let mut found = of_trace.query_row([span.trace.0], |row| row.get(0)).optional()?;
+            let named = self.named.as_ref().and_then(|named| named.get(&span.trace)).copied();
+            if let (None, Some(named)) = (found, named) {
+                found = Some(self.session(connection, named)?);
+            }
+            if let Some(row) = found {
+                self.rows.insert(session, row);
+                return Ok(row);
+            }
         }
-        let row = match found {
+        let row = match row_of(connection, session)? {
             Some(row) => row,
             None => {
                 let (first, next) = match self.new {
@@ -137,11 +147,17 @@ impl<'a> Changes<'a> {
                     }
                 };
                 self.new = Some((first, next + 1));
+                self.names.insert(next, session);
                 next
             }
         };
         self.rows.insert(session, row);
         Ok(row)
+    }
+
+    /// Whether a span was reported that names no session, and so is of whichever its trace is of.
+    pub(super) fn takes_any(&self, span: &Packed) -> bool {
+        self.named.is_some() && is_of_trace(span)
     }
 
     /// Counts a span that is new, or one that was known with another status.
@@ -186,7 +202,7 @@ impl<'a> Changes<'a> {
             if self.new.is_some_and(|(first, _)| *row >= first) {
                 insert.execute(params![
                     row,
-                    session_id(&said.session),
+                    self.names.get(row).copied().unwrap_or_else(|| session_id(&said.session)),
                     engine_code(said.engine),
                     status_code(change.status()),
                     cut(said.name(), TITLE_BYTES_MAX),

@@ -71,15 +71,16 @@ fn stopped(connection: &Connection, number: i64) -> Result<usize, Error> {
 }
 
 impl TraceStore {
-    /// Has other processes stop what they run. How many requests were, once somebody did; none if nobody does for a while.
-    pub async fn wish(&self, wish: Wish, now: Nanos) -> Result<usize, Error> {
+    /// Has other processes stop what they run. How many requests were, once somebody did, if that is waited for; none if nobody
+    /// does for a while.
+    pub async fn wish(&self, wish: Wish, now: Nanos, waits: bool) -> Result<usize, Error> {
         let dir = self.shared.dir.clone();
         let made = tokio::task::spawn_blocking(move || {
             let connection = files::open(&dir, EVENTS_FILE, &EVENTS_SCHEMA, None)?;
             make(&connection, &wish, now)
         });
         let number = made.await.unwrap_or(Err(Error::Io))?;
-        let until = tokio::time::Instant::now() + PATIENCE;
+        let until = tokio::time::Instant::now() + if waits { PATIENCE } else { Duration::ZERO };
         loop {
             let readers = &self.shared.readers;
             let done = readers.run_events(move |readers| readers.events(|events| stopped(events, number)));

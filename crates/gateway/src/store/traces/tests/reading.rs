@@ -124,12 +124,14 @@ async fn operations_are_what_was_served_and_where_reports_begin() {
     served.parent = Some(SpanId([9; 8]));
     served.attributes.insert(names::OPERATION.to_owned(), json!("search_code"));
     let called = call(2, &served, "srv-b");
+    let mut other = call(5, &served, "srv-c");
+    other.attributes.insert(names::TOOL.to_owned(), json!("listen"));
     let mut reported = span(3);
     reported.kind = Kind::Internal;
     let mut within = span(4);
     within.kind = Kind::Internal;
     within.parent = Some(reported.id);
-    store.appender().append(&batch([served, called, reported, within]), NOW).unwrap();
+    store.appender().append(&batch([served, called, other, reported, within]), NOW).unwrap();
     let ask = async |filter: OperationFilter| {
         let (rows, _) = store.operations(filter, ALL).await.unwrap();
         rows.into_iter().map(|row| row.session_id).collect::<Vec<_>>().join(" ")
@@ -147,6 +149,8 @@ async fn operations_are_what_was_served_and_where_reports_begin() {
     assert_eq!(ask(of_server("srv-b", "look")).await, "r-1");
     assert_eq!(ask(of_server("srv-b", "search_code")).await, "r-1");
     assert_eq!(ask(of_server("srv-b", "nothing")).await, "");
+    assert_eq!(ask(of_server("srv-b", "listen")).await, "", "that was another server's");
+    assert_eq!(ask(of_server("srv-c", "listen")).await, "r-1");
     assert_eq!(ask(OperationFilter { operation: Some("look".into()), ..none() }).await, "");
     assert_eq!(ask(OperationFilter { tool: Some("nothing".into()), ..none() }).await, "");
     assert_eq!(ask(OperationFilter { min_duration: Some(SECOND), ..none() }).await, "");

@@ -176,3 +176,26 @@ async fn what_names_no_session_is_of_the_one_that_its_trace_is_of() {
     assert_eq!(session_ids(&store).await.len(), 2);
     assert_eq!(store.session(&root.trace.to_string()).await.unwrap().unwrap().0.span_count, 3);
 }
+
+/// Whoever names the session may be within what does not, and a trace may name several.
+#[tokio::test]
+async fn a_session_is_called_what_it_was_named_and_an_end_finds_its_beginning() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut appender = store.appender();
+    let mut root = span(10);
+    root.session = root.trace.to_string();
+    let mut named = call(11, &root, "near");
+    named.session = "chat".to_owned();
+    let under_way = running(root.clone());
+    appender.append(&reported([under_way, named.clone()]), NOW).unwrap();
+    assert_eq!(session_ids(&store).await, ["chat"]);
+    // Its end comes with a span that names another session.
+    let mut other = call(12, &root, "near");
+    other.session = "another".to_owned();
+    let done = appender.append(&reported([other, root]), NOW).unwrap();
+    assert_eq!((done.spans, done.updated, done.ignored), (1, 1, 0));
+    let (session, spans) = store.session("chat").await.unwrap().unwrap();
+    assert_eq!((session.status, session.span_count, spans.len()), ("ok", 2, 2));
+    assert_eq!(store.session("another").await.unwrap().unwrap().0.span_count, 1);
+}
