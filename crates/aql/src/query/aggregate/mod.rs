@@ -174,11 +174,8 @@ impl Running {
             Self::Count(count) => count.into(),
             Self::Sum(total) => total.sum().to_value(),
             Self::Avg(total) => total.average().map_or(Value::Null, order::Num::to_value),
-            // The spelling of a number must not tell which of two equal ones came first.
-            Self::Min(best) | Self::Max(best) => match best {
-                Some(Value::Number(number)) => order::Num::of(&number).to_value(),
-                other => other.unwrap_or(Value::Null),
-            },
+            // The spelling must not tell which of two equal values came first.
+            Self::Min(best) | Self::Max(best) => best.as_ref().map_or(Value::Null, order::plain),
         }
     }
 }
@@ -268,6 +265,26 @@ mod tests {
                 "by_priority": {"1": 1, "2": 1, "4": 1, "null": 2},
             })
         );
+    }
+
+    /// LREQ-AGG-01
+    #[test]
+    fn the_spelling_of_equal_values_does_not_tell_which_came_first() {
+        let values = [
+            [json!(2), json!(2.0)],
+            [json!([2]), json!([2.0])],
+            [json!({"c": [-0.0, {"d": 2.0}]}), json!({"c": [0, {"d": 2}]})],
+        ];
+        for pair in values {
+            let mut items = pair.map(|value| json!({"metadata": {"v": value}}));
+            for function in ["min", "max"] {
+                let expression = json!({"of": {(function): "metadata.v"}});
+                let answer = aggregate(expression.clone(), &items).to_string();
+                items.reverse();
+                assert_eq!(aggregate(expression, &items).to_string(), answer);
+                assert!(!answer.contains(".0"), "{answer}");
+            }
+        }
     }
 
     #[test]

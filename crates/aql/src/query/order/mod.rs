@@ -76,41 +76,23 @@ fn by_key(object: &Map<String, Value>) -> Vec<(&String, &Value)> {
     entries
 }
 
+/// One value for all spellings of equal ones: of numbers, and of objects whose keys stand in another order.
+#[must_use]
+pub fn plain(value: &Value) -> Value {
+    match value {
+        Value::Number(number) => Num::of(number).to_value(),
+        Value::Array(elements) => elements.iter().map(plain).collect(),
+        Value::Object(object) => {
+            by_key(object).into_iter().map(|(key, inner)| (key.clone(), plain(inner))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => value.clone(),
+    }
+}
+
 /// One text for all spellings of equal values, and different texts for different ones.
 #[must_use]
 pub fn canonical(value: &Value) -> String {
-    let mut out = String::new();
-    write_canonical(value, &mut out);
-    out
-}
-
-fn write_canonical(value: &Value, out: &mut String) {
-    match value {
-        Value::Number(number) => out.push_str(&Num::of(number).to_value().to_string()),
-        Value::Array(elements) => {
-            out.push('[');
-            for (index, element) in elements.iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                write_canonical(element, out);
-            }
-            out.push(']');
-        }
-        Value::Object(object) => {
-            out.push('{');
-            for (index, (key, inner)) in by_key(object).into_iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                out.push_str(&Value::from(key.as_str()).to_string());
-                out.push(':');
-                write_canonical(inner, out);
-            }
-            out.push('}');
-        }
-        Value::Null | Value::Bool(_) | Value::String(_) => out.push_str(&value.to_string()),
-    }
+    plain(value).to_string()
 }
 
 /// A number by its value. Whole numbers are exact; the others are either no whole numbers or beyond 64 bits.
