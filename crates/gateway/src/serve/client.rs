@@ -1,7 +1,5 @@
 //! A connected client of the older revisions, asked through the library while its call runs.
 
-use std::sync::{Arc, OnceLock};
-
 use rmcp::{
     RoleServer,
     model::{
@@ -11,21 +9,7 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use crate::client::{Answering, Answers, Capabilities, Client};
-
-/// A session over HTTP that is about to begin, and the client it will belong to.
-#[derive(Clone, Default)]
-pub(super) struct Opening(Arc<OnceLock<Client>>);
-
-impl Opening {
-    pub(super) fn connect(&self, client: Client) {
-        let _ = self.0.set(client);
-    }
-
-    pub(super) fn client(&self) -> Client {
-        self.0.get().cloned().unwrap_or_default()
-    }
-}
+use crate::client::{Answering, Answers, Capabilities};
 
 pub(super) struct ConnectedClient {
     peer: Peer<RoleServer>,

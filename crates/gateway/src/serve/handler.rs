@@ -1,8 +1,9 @@
 //! What the MCP library asks of us: who we are, which tools there are, and the calls that did not take the fast path.
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use aql::{
+    autonomy::code,
     profile::Mode,
     registry::Registry,
     response::{Answer, Questions},
@@ -12,20 +13,18 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
-        GetTaskParams, GetTaskResult, Implementation, InitializeRequestParams, InitializeResult,
-        InputResponses, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
-        ProtocolVersion, ServerCapabilities, ServerConfig, Tool, ToolAnnotations, UpdateTaskParams,
+        CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetTaskParams, GetTaskResult, Implementation,
+        InitializeRequestParams, InitializeResult, InputResponses, ListToolsResult, PaginatedRequestParams,
+        ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+        ToolAnnotations, UpdateTaskParams,
     },
     service::RequestContext,
 };
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
-use super::{
-    call,
-    client::{ConnectedClient, Opening},
-    tasks, traced,
-};
+use super::{call, client::ConnectedClient, tasks, traced};
 use crate::{
     client::{Caller, Client, Resumed},
     pipeline::Gateway,
@@ -36,6 +35,7 @@ use crate::{
         ids::Given,
         names,
         open::{About, End, Failed, Inbound},
+        preview,
     },
 };
 
@@ -43,6 +43,9 @@ use crate::{
 const TOOL_LIST_TTL_MS: u64 = 60_000;
 /// Work that takes longer than this tells how far it is, and again every time it has passed.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The longest name of a method that nobody knows.
+const METHOD_BYTES_MAX: usize = 128;
 
 /// How long the library may take to see a cancellation that we have seen.
 const CANCELLATION_SEEN: Duration = Duration::from_secs(1);
@@ -79,7 +82,7 @@ impl Handler {
     ) -> Option<Arc<OpenSpan>> {
         let parts = context.extensions.get::<http::request::Parts>();
         let around = parts.map(|parts| Given::of_headers(&parts.headers)).unwrap_or_default();
-        let of_meta = |name: &str| context.meta.get(name).and_then(serde_json::Value::as_str);
+        let of_meta = |name: &str| context.meta.get(name).and_then(Value::as_str);
         let client = context.meta.get(names::meta::CLIENT).map(ToString::to_string);
         let within = Given {
             request_id: of_meta(names::meta::REQUEST_ID),
@@ -105,32 +108,42 @@ impl Handler {
         Some(Arc::new(OpenSpan::inbound(recorder, request)))
     }
 
-    /// Answers a request about a task, and records that.
+    /// Answers a request and records that, with as much of the result as `told` gives.
     async fn recorded<T>(
         &self,
         context: &RequestContext<RoleServer>,
-        session: &Arc<Session>,
         method: &str,
-        task: &str,
+        input: Option<Value>,
         work: impl Future<Output = Result<T, ErrorData>>,
+        told: impl FnOnce(&T) -> Option<String>,
     ) -> Result<T, ErrorData> {
-        let input = json!({"taskId": task}).to_string();
-        let span = self.traced(context, session, method, About::Nothing, Some(&input));
+        let input = input.map(|input| input.to_string());
+        let session = self.session(context);
+        let span = session
+            .and_then(|session| self.traced(context, &session, method, About::Nothing, input.as_deref()));
         let answered = work.await;
-        if let Some(span) = span {
-            // What a task resulted in is recorded with what it ran, as far as that may be.
+        if let Some(span) = span.filter(|span| span.is_recorded()) {
             span.end(match &answered {
-                Ok(_) => End::ok(None),
+                Ok(result) => End::ok(told(result)),
                 Err(error) => {
-                    let code = error.code.0.to_string();
-                    End::failed(
-                        Failed { code: code.clone().into(), kind: code.into(), ..Failed::default() },
-                        None,
-                    )
+                    let code: Cow<'static, str> = error.code.0.to_string().into();
+                    let message = error.message.to_string();
+                    End::failed(Failed { code: code.clone(), message, kind: code }, None)
                 }
             });
         }
         answered
+    }
+
+    /// The same for a request about a task. What it resulted in is recorded with what it ran, as far as that may be.
+    async fn about_task<T>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        method: &str,
+        task: &str,
+        work: impl Future<Output = Result<T, ErrorData>>,
+    ) -> Result<T, ErrorData> {
+        self.recorded(context, method, Some(json!({"taskId": task})), work, |_| None).await
     }
 
     fn known_session(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData> {
@@ -182,26 +195,23 @@ impl ServerHandler for Handler {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let session = self.session(&context);
-        let span =
-            session.and_then(|session| self.traced(&context, &session, "tools/list", About::Nothing, None));
-        if self.gateway.surface().registry().mode() == Mode::Discrete {
-            // Here every operation is in the list, so those of servers that are being asked are waited for.
-            self.gateway.settled().await;
-        }
-        let surface = self.gateway.surface();
-        let mut result = ListToolsResult::with_all_items(
-            surface.listed.get_or_init(|| Listed::new(&surface.registry)).0.clone(),
-        );
-        // Earlier revisions have no such hints.
-        if context.protocol_version().is_some_and(|version| version == ProtocolVersion::V_2026_07_28) {
-            result.ttl_ms = Some(TOOL_LIST_TTL_MS);
-            result.cache_scope = Some(CacheScope::Private);
-        }
-        if let Some(span) = span.filter(|span| span.is_recorded()) {
-            span.end(End::ok(serde_json::to_string(&result).ok()));
-        }
-        Ok(result)
+        let listed = async {
+            if self.gateway.surface().registry().mode() == Mode::Discrete {
+                // Here every operation is in the list, so those of servers that are being asked are waited for.
+                self.gateway.settled().await;
+            }
+            let surface = self.gateway.surface();
+            let mut result = ListToolsResult::with_all_items(
+                surface.listed.get_or_init(|| Listed::new(&surface.registry)).0.clone(),
+            );
+            // Earlier revisions have no such hints.
+            if context.protocol_version().is_some_and(|version| version == ProtocolVersion::V_2026_07_28) {
+                result.ttl_ms = Some(TOOL_LIST_TTL_MS);
+                result.cache_scope = Some(CacheScope::Private);
+            }
+            Ok(result)
+        };
+        self.recorded(&context, "tools/list", None, listed, as_json).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -286,18 +296,34 @@ impl ServerHandler for Handler {
         context.peer.set_peer_info(request.clone());
         let client = ConnectedClient::new(context.peer.clone(), Some(&request.capabilities), None)
             .named(&request.client_info.name);
-        let client = Client::Live(Arc::new(client));
-        match &self.session {
-            Some(session) => session.connect(client),
-            // Over HTTP the session begins with the answer.
-            None => {
-                let parts = context.extensions.get::<http::request::Parts>();
-                if let Some(opening) = parts.and_then(|parts| parts.extensions.get::<Opening>()) {
-                    opening.connect(client);
-                }
-            }
+        // Over HTTP this is the session that begins if all goes well.
+        if let Some(session) = self.session(&context) {
+            session.connect(Client::Live(Arc::new(client)));
         }
-        self.negotiate_initialize(&request)
+        let input = serde_json::to_value(&request).ok();
+        let negotiated = async { self.negotiate_initialize(&request) };
+        self.recorded(&context, "initialize", input, negotiated, as_json).await
+    }
+
+    async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        let told = async { Ok(DiscoverResult::from_server_info(versions, self.get_info())) };
+        self.recorded(&context, "server/discover", None, told, as_json).await
+    }
+
+    async fn ping(&self, context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.recorded(&context, "ping", None, async { Ok(()) }, |()| None).await
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let CustomRequest { method, params, .. } = request;
+        let shown = preview::beginning(code::mask(&method), METHOD_BYTES_MAX);
+        let unknown = async { Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)) };
+        self.recorded(&context, &shown, params, unknown, |_| None).await
     }
 
     async fn get_task(
@@ -307,7 +333,7 @@ impl ServerHandler for Handler {
     ) -> Result<GetTaskResult, ErrorData> {
         let session = self.known_session(&context)?;
         let asked = tasks::get(&self.gateway, &session, &request.task_id);
-        self.recorded(&context, &session, "tasks/get", &request.task_id, asked).await
+        self.about_task(&context, "tasks/get", &request.task_id, asked).await
     }
 
     async fn update_task(
@@ -318,7 +344,7 @@ impl ServerHandler for Handler {
         let session = self.known_session(&context)?;
         // No task of ours asks for anything; one that does not exist is told.
         let asked = async { tasks::get(&self.gateway, &session, &request.task_id).await.map(drop) };
-        self.recorded(&context, &session, "tasks/update", &request.task_id, asked).await
+        self.about_task(&context, "tasks/update", &request.task_id, asked).await
     }
 
     async fn cancel_task(
@@ -328,8 +354,12 @@ impl ServerHandler for Handler {
     ) -> Result<(), ErrorData> {
         let session = self.known_session(&context)?;
         let cancelled = tasks::cancel(&self.gateway, &session, &request.task_id);
-        self.recorded(&context, &session, "tasks/cancel", &request.task_id, cancelled).await
+        self.about_task(&context, "tasks/cancel", &request.task_id, cancelled).await
     }
+}
+
+fn as_json(result: &impl Serialize) -> Option<String> {
+    serde_json::to_string(result).ok()
 }
 
 /// How the client of a call can be asked something.

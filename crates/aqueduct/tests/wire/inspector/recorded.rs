@@ -34,6 +34,43 @@ fn attribute<'a>(span: &'a Value, name: &str) -> &'a Value {
     &span["attributes"][name]
 }
 
+/// REQ-IATTR-01 REQ-IATTR-04
+#[test]
+fn what_begins_and_keeps_up_a_connection_is_recorded_too() {
+    for wire in [
+        Wire::Stdio(INITIALIZE),
+        Wire::Stdio(Era::Stateless),
+        Wire::Http(INITIALIZE),
+        Wire::Http(Era::Stateless),
+    ] {
+        let place = Place::new();
+        let mut client = place.connect(wire);
+        call(&mut client, "list_entities", json!({}));
+        let (Wire::Stdio(era) | Wire::Http(era)) = wire;
+        let methods: &[&str] = if era == INITIALIZE { &["initialize", "ping"] } else { &["server/discover"] };
+        for method in methods.iter().filter(|method| **method != "initialize") {
+            let answer = client.request(method, json!({}));
+            assert!(!answer["result"].is_null(), "{wire:?}: {answer}");
+        }
+        assert_eq!(client.request("no/such", json!({"token": "t"}))["error"]["code"], -32601, "{wire:?}");
+        let called = finished(place.path(), "tools/call list_entities", 1).remove(0);
+        for method in methods {
+            let span = finished(place.path(), method, 1).remove(0);
+            assert_eq!((&span["kind"], &span["status"]), (&json!("server"), &json!("ok")), "{wire:?}");
+            assert_eq!(attribute(&span, "mcp.rpc.method"), method, "{wire:?}");
+            for known in ["mcp.session.id", "mcp.client.name", "mcp.rpc.transport"] {
+                let said = attribute(&span, known);
+                assert_eq!((said, said.is_string()), (attribute(&called, known), true), "{wire:?}: {known}");
+            }
+        }
+        let unknown = finished(place.path(), "no/such", 1).remove(0);
+        assert_eq!(
+            (&unknown["status"], attribute(&unknown, "mcp.error.code")),
+            (&json!("error"), &json!("-32601"))
+        );
+    }
+}
+
 /// REQ-IATTR-01 REQ-IATTR-02 REQ-IPROP-02 REQ-IPROP-03 REQ-IPROP-06 REQ-IPROP-07 REQ-IATTR-11
 #[test]
 fn a_call_of_another_server_is_a_child_of_the_call_that_came_in_over_every_transport() {

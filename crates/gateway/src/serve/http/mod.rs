@@ -31,7 +31,6 @@ pub use self::guard::{Credential, Guard};
 use self::sessions::Sessions;
 use super::{
     FRAME_BYTES_MAX, call,
-    client::Opening,
     connections::{self, Bounds},
     frame::{self, Era, Frame, Opens},
     handler::Handler,
@@ -39,7 +38,7 @@ use super::{
 };
 use crate::{
     pipeline::Gateway,
-    session::{CancelledBy, Session},
+    session::{CancelledBy, Session, Transport},
 };
 
 /// What the HTTP side needs to know besides the gateway.
@@ -227,7 +226,7 @@ impl Front {
                 {
                     return response;
                 }
-                initializes = opens == Opens::Initialize;
+                initializes = opens == Opens::Initialize && sessions::wire_id(&parts.headers).is_none();
                 Some(id)
             }
             Frame::Notice => None,
@@ -244,7 +243,7 @@ impl Front {
         }
         // A client that hangs up meanwhile must not leave a session behind that nobody knows.
         let (front, principal) = (Arc::clone(self), principal.to_owned());
-        let opening = self.tasks.spawn(async move { front.library(&principal, known, request).await });
+        let opening = self.tasks.spawn(async move { front.initialize(&principal, request).await });
         opening.await.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
     }
 
@@ -265,26 +264,33 @@ impl Front {
         self.library(principal, known, request).await
     }
 
-    /// Hands a request to the library, with the session it belongs to beside it.
-    async fn library(&self, principal: &str, known: Option<Arc<Session>>, mut request: Request) -> Response {
-        let wire_id = sessions::wire_id(request.headers()).is_some();
-        if wire_id && known.is_none() {
+    /// Hands a request to the library that belongs to a session, or to its principal where it names none.
+    async fn library(&self, principal: &str, known: Option<Arc<Session>>, request: Request) -> Response {
+        if sessions::wire_id(request.headers()).is_some() && known.is_none() {
             // Unknown, or somebody else's: both get the same words.
             return (StatusCode::NOT_FOUND, "Not Found: Session not found").into_response();
         }
         let session = known.unwrap_or_else(|| self.sessions.stateless(principal));
+        self.hand_over(session, request).await
+    }
+
+    /// Has the library begin a session. It is there once the library has given it an id.
+    async fn initialize(&self, principal: &str, request: Request) -> Response {
+        let session = Arc::new(Session::new(Transport::Http, principal));
+        let response = self.hand_over(Arc::clone(&session), request).await;
+        if let Some(id) = sessions::wire_id(response.headers()) {
+            self.sessions.open(id, session).await;
+        }
+        response
+    }
+
+    async fn hand_over(&self, session: Arc<Session>, mut request: Request) -> Response {
         if request.headers().get(header::CONTENT_TYPE).is_none() && request.method() == Method::POST {
             return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json")
                 .into_response();
         }
-        let opening = Opening::default();
         request.extensions_mut().insert(session);
-        request.extensions_mut().insert(opening.clone());
-        let response = self.library.handle(request).await;
-        if let Some(id) = sessions::wire_id(response.headers()).filter(|_| !wire_id) {
-            self.sessions.open(id, principal, opening.client()).await;
-        }
-        response.into_response()
+        self.library.handle(request).await.into_response()
     }
 }
 

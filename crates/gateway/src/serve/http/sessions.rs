@@ -9,10 +9,7 @@ use std::{
 use http::HeaderMap;
 use rmcp::transport::streamable_http_server::session::{SessionManager, local::LocalSessionManager};
 
-use crate::{
-    client::Client,
-    session::{End, Session, Transport},
-};
+use crate::session::{End, Session, Transport};
 
 /// The header that carries a legacy session's id.
 const SESSION_HEADER: &str = "mcp-session-id";
@@ -83,9 +80,7 @@ impl Sessions {
 
     /// Begins a legacy session under the id that the library gave it. Where there are too many, the one unused the
     /// longest makes room.
-    pub(super) async fn open(&self, id: &str, principal: &str, client: Client) {
-        let session = Arc::new(Session::new(Transport::Http, principal));
-        session.connect(client);
+    pub(super) async fn open(&self, id: &str, session: Arc<Session>) {
         session.touch(self.now());
         session.start();
         let oldest = {
