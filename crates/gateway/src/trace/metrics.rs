@@ -101,7 +101,10 @@ impl Metrics {
         };
         let peer = text(span, names::PEER).unwrap_or_default();
         let labels = [method, text(span, names::TOOL).unwrap_or_default(), peer, error].map(short);
-        let nanos = ended.saturating_sub(span.started).max(0);
+        // Where work goes on behind the answer, it is the answer that a caller waited for.
+        let answered = span.attributes.get(names::ANSWERED_MS).and_then(Value::as_f64);
+        let nanos =
+            answered.map_or_else(|| ended.saturating_sub(span.started), |ms| (ms * 1e6) as i64).max(0);
         side.lock().unwrap_or_else(PoisonError::into_inner).observe(labels, nanos);
     }
 

@@ -15,6 +15,8 @@ pub const RPC_ID: &str = "mcp.rpc.id";
 pub const TRANSPORT: &str = "mcp.rpc.transport";
 pub const DIRECTION: &str = "mcp.rpc.direction";
 pub const DURATION_MS: &str = "mcp.rpc.duration_ms";
+/// After how long a request was answered whose work went on behind the answer.
+pub const ANSWERED_MS: &str = "mcp.rpc.answered_ms";
 pub const TRANSPORT_STATUS: &str = "mcp.transport.status";
 pub const RECONNECTS: &str = "mcp.transport.reconnect_count";
 

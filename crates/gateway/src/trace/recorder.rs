@@ -86,14 +86,32 @@ pub struct Recorder {
     clock: Clock,
     recorded: AtomicU64,
     failed: AtomicU64,
-    /// Requests under way that came in, to be found by a cancellation.
-    running: Mutex<Running>,
+    /// What is under way, to be found by a cancellation.
+    running: Mutex<HashMap<SpanId, Underway>>,
     parked: Parked,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// Requests under way: the span, the Inspector's session, and how it is stopped.
-type Running = HashMap<SpanId, (Arc<str>, Stopping)>;
+/// A request under way that came in, or work that goes on by itself.
+pub(super) struct Underway {
+    /// The Inspector's session.
+    pub(super) session: Arc<str>,
+    /// The request that began it, and that one's session. Whoever stops those means this, too.
+    pub(super) within: Option<(SpanId, Arc<str>)>,
+    pub(super) stop: Stopping,
+}
+
+impl Underway {
+    fn is_meant(&self, span: SpanId, wish: &Wish) -> bool {
+        let within = self.within.as_ref();
+        match wish {
+            Wish::Operation(wanted) => *wanted == span || within.is_some_and(|(span, _)| span == wanted),
+            Wish::Session(wanted) => {
+                **wanted == *self.session || within.is_some_and(|(_, session)| **session == **wanted)
+            }
+        }
+    }
+}
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -182,12 +200,9 @@ impl Recorder {
     /// Stops what the operator wants to be over, as its clients could. How many requests were.
     pub fn stop(&self, wish: &Wish) -> usize {
         let running = lock(&self.running);
-        let is_meant = |span: &SpanId, session: &str| match wish {
-            Wish::Operation(wanted) => wanted == span,
-            Wish::Session(wanted) => wanted == session,
-        };
-        let meant = running.iter().filter(|(span, (session, _))| is_meant(span, session));
-        let meant: Vec<(SpanId, Stopping)> = meant.map(|(span, (_, stop))| (*span, stop.clone())).collect();
+        let meant = running.iter().filter(|(span, underway)| underway.is_meant(**span, wish));
+        let meant: Vec<(SpanId, Stopping)> =
+            meant.map(|(span, underway)| (*span, underway.stop.clone())).collect();
         drop(running);
         meant.into_iter().filter(|(span, stop)| stop.now() || self.parked.stop(*span)).count()
     }

@@ -16,9 +16,8 @@ use super::{
     names::{self, event},
     open::{About, Began, End, Ended, Entry, Failed},
     preview,
-    recorder::Settings,
+    recorder::{Settings, Underway},
     redact,
-    stopping::Stopping,
 };
 use crate::{
     dispatch::Surface,
@@ -38,8 +37,8 @@ const DEPTH_MAX: usize = 64;
 /// Happenings within one span that are kept.
 const HAPPENINGS_MAX: usize = 256;
 
-/// A request that came in: its span, the Inspector's session, and how it is stopped.
-pub(super) type Started = (SpanId, (Arc<str>, Stopping));
+/// A request that came in, or work that goes on by itself.
+pub(super) type Started = (SpanId, Underway);
 
 /// What the recorder's thread works on.
 pub(super) struct Rows {
@@ -64,9 +63,36 @@ struct Open {
     begins_session: bool,
     is_fresh: bool,
     waits: Waits,
+    begun: Begun,
     /// When progress was told last, and what was not told since.
     progress_told: Nanos,
     progress: Option<(Nanos, Value)>,
+}
+
+/// What a request has begun that goes on by itself. The request is over, to who looks at it, when that is.
+#[derive(Default)]
+struct Begun {
+    /// What of it is under way.
+    runs: u32,
+    /// How the request was answered meanwhile.
+    answered: Option<Box<Ended>>,
+    /// How it came out, the worst of it.
+    outcome: Option<(Status, Option<Failed>)>,
+}
+
+impl Begun {
+    /// Counts one out.
+    fn ended(&mut self, status: Status, error: Option<&Failed>) {
+        let weight = |status: Status| match status {
+            Status::Error => 2,
+            Status::Cancelled => 1,
+            Status::Running | Status::Waiting | Status::Ok => 0,
+        };
+        self.runs = self.runs.saturating_sub(1);
+        if self.outcome.as_ref().is_none_or(|(known, _)| weight(status) > weight(*known)) {
+            self.outcome = Some((status, error.cloned()));
+        }
+    }
 }
 
 /// How often somebody is waited for within a span, its own and what is made within it, and since when.
@@ -188,6 +214,16 @@ impl Rows {
         if level == Level::Off {
             return;
         }
+        let is_run = matches!(began.about, About::Workflow { .. });
+        let around = began.ids.parent.filter(|_| is_run).and_then(|parent| self.open.get_mut(&parent));
+        if is_run && around.is_none() {
+            // It stands for itself where the request that began it is not recorded.
+            began.parent_request = None;
+        }
+        let within = around.filter(|open| open.span.kind == Kind::Server).map(|open| {
+            open.begun.runs += 1;
+            (open.span.id, Arc::from(&*open.span.session))
+        });
         let mut attributes = self.attributes(&began, operation.as_deref());
         if began.method == SAMPLING
             && let Some(preferences) =
@@ -226,7 +262,8 @@ impl Rows {
         };
         if begins_session {
             self.tell(event::SESSION_STARTED, began.at, &span, live::session_began(&span));
-            self.began.push((span.id, (began.session_id, began.stop)));
+            let underway = Underway { session: began.session_id, within, stop: began.stop };
+            self.began.push((span.id, underway));
         }
         self.tell(event::REQUEST_STARTED, began.at, &span, live::request(&span, None));
         self.fresh.push(span.id);
@@ -238,6 +275,7 @@ impl Rows {
             begins_session,
             is_fresh: true,
             waits: Waits::default(),
+            begun: Begun::default(),
             progress_told: 0,
             progress: None,
         };
@@ -338,7 +376,15 @@ impl Rows {
     }
 
     fn end(&mut self, ended: Ended) {
-        let Some(Open { mut span, level, progress, begins_session, mut waits, .. }) =
+        if let Some(open) = self.open.get_mut(&ended.span).filter(|open| open.begun.runs > 0) {
+            let took = (ended.at - open.span.started) as f64 / 1e6;
+            open.span.attributes.insert(names::ANSWERED_MS, took.into());
+            open.begun.answered = Some(Box::new(ended));
+            // Only what it has begun can be stopped any more.
+            self.ended.push(open.span.id);
+            return;
+        }
+        let Some(Open { mut span, level, progress, begins_session, mut waits, begun, .. }) =
             self.open.remove(&ended.span)
         else {
             return;
@@ -361,6 +407,9 @@ impl Rows {
         }
         self.cover([&mut end.output]);
         understand(&span, &mut end);
+        if let (Some(Status::Ok), Some((status, error))) = (end.status, begun.outcome) {
+            (end.status, end.error) = (Some(status), error);
+        }
         span.status = end.status.unwrap_or(Status::Ok);
         let took = span.ended.unwrap_or(at) - span.started;
         let set = |attributes: &mut Attributes, name: &'static str, value: Value| {
@@ -425,7 +474,18 @@ impl Rows {
             self.tell(event::SESSION_FINISHED, at, &span, live::session_ended(&span));
             self.ended.push(span.id);
         }
+        let (status, parent) = (span.status, span.parent);
+        let is_run = begins_session && span.kind == Kind::Internal;
         self.spans.push(span);
+        // The request that began it is over now, if nothing else of it goes on.
+        if let Some(open) = parent.filter(|_| is_run).and_then(|parent| self.open.get_mut(&parent))
+            && open.span.kind == Kind::Server
+        {
+            open.begun.ended(status, end.error.as_ref());
+            if let Some(answered) = open.begun.answered.take_if(|_| open.begun.runs == 0) {
+                self.end(Ended { at, ..*answered });
+            }
+        }
     }
 
     fn signal(&mut self, id: SpanId, at: Nanos, waits: bool, about: Value) {

@@ -11,14 +11,19 @@ use aql::{
 };
 use serde_json::{Value, json};
 
-use super::{open::Entry, otlp::Sink as _, *};
+use super::{
+    ids::Given,
+    open::{About, End, Entry, Failed, Inbound, Run},
+    otlp::Sink as _,
+    *,
+};
 use crate::{
     adapters::Operations,
     dispatch::{Context, Outcome, Work},
     gate::Permitted,
     pipeline::Gateway,
     serve::bytes,
-    session::{LOCAL, Session, Transport},
+    session::{LOCAL, Session, Stop, Transport},
     store::traces::{Batch, Packed},
 };
 
@@ -333,4 +338,56 @@ async fn what_finds_no_room_is_counted_and_keeps_nobody_waiting() {
     }
     recorder.close();
     assert_eq!(recorder.counts().recorded + refused, 100_000);
+}
+
+/// A request with what it has begun is over when the last of that is, and came out as the worst of it.
+#[tokio::test]
+async fn a_request_lasts_as_long_as_what_it_has_begun() {
+    let recorded = Recorded::new(Levels::default());
+    let recorder = recorded.gateway.recorder().unwrap();
+    let request = Inbound {
+        method: "tools/call",
+        rpc_id: "1",
+        about: About::Nothing,
+        input: None,
+        given: Given::default(),
+        progress_token: None,
+        session: &recorded.session,
+        surface: None,
+    };
+    let call = OpenSpan::inbound(recorder, request);
+    let run = |id: &'static str, within: Option<&OpenSpan>| {
+        let run = Run {
+            workflow: None,
+            operation: "go".to_owned(),
+            id,
+            input: "{}".to_owned(),
+            stop: Stop::default(),
+            session: &recorded.session,
+            surface: recorded.gateway.surface(),
+            within,
+        };
+        OpenSpan::run(recorder, run)
+    };
+    let (failing, last) = (run("failing", Some(&call)), run("last", Some(&call)));
+    call.end(End::ok(Some("{}".to_owned())));
+    failing.end(End::failed(Failed::of("VALIDATION_FAILED"), None));
+    drop(last.waits(json!({"input_id": "1"})));
+    last.end(End::ok(None));
+    run("alone", None).end(End::ok(None));
+
+    let spans = recorded.finished();
+    let of = |id: &str| spans.iter().find(|span| span.attributes[names::REQUEST_ID] == id).unwrap();
+    let whole = spans.iter().find(|span| span.kind == Kind::Server).unwrap();
+    assert_eq!((spans.len(), whole.ended), (4, of("last").ended));
+    assert_eq!(whole.status, Status::Error);
+    assert_eq!(whole.attributes[names::ERROR_CODE], "VALIDATION_FAILED");
+    assert!(whole.waited >= of("last").waited && whole.waited > 0, "{whole:?}");
+    let answered = whole.attributes[names::ANSWERED_MS].as_f64().unwrap();
+    assert!(answered <= whole.attributes[names::DURATION_MS].as_f64().unwrap());
+    for (id, is_listed) in [("failing", false), ("last", false), ("alone", true)] {
+        assert_eq!(Packed::of(of(id)).is_listed(), is_listed, "{id}");
+        assert!(Packed::of(of(id)).is_root(), "{id} is what its session is about");
+    }
+    assert!(Packed::of(whole).is_listed());
 }

@@ -168,23 +168,50 @@ fn the_operator_ends_a_workflow_like_a_call() {
     let workflow = json!({"entity_name": "Wait", "entity_type": "workflow", "description": "d",
                           "metadata": {"steps": steps}});
     assert_eq!(call(&mut client, "create_entity", workflow)["success"], true);
-    let run = call(&mut client, "execute_workflow", json!({"entity_name": "Wait", "wait_seconds": 0}));
-    let id = run["data"]["execution_id"].as_str().unwrap_or_else(|| panic!("{run}"));
-    wait_until("the step that runs", || {
-        exported(place.path()).into_iter().find(|span| span["name"] == "slow_sleep")
-    });
     let bearer = format!("Bearer {}", key_of(place.path()));
-    let path = format!("/api/v1/sessions/{id}/cancel");
-    let cancelled =
-        send(&address(&server.welcome), "POST", &path, &[("authorization", bearer.as_str())], b"");
-    assert_eq!((cancelled.status, &cancelled.body["cancelled"]), (200, &json!(1)), "{}", cancelled.body);
-    let ended = wait_until("the execution's end", || {
-        let execution = call(&mut client, "get_execution", json!({"execution_id": id}))["data"].clone();
-        (execution["status"] == "cancelled").then_some(execution)
-    });
-    assert!(ended.to_string().contains("Stopped by the operator"), "{ended}");
-    let root = finished(place.path(), "workflow Wait", 1).remove(0);
-    assert_eq!(root["status"], "cancelled");
+    let api = |method: &str, path: &str| {
+        let answer =
+            send(&address(&server.welcome), method, path, &[("authorization", bearer.as_str())], b"");
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        answer.body
+    };
+    for ends_session in [true, false] {
+        let run = call(&mut client, "execute_workflow", json!({"entity_name": "Wait", "wait_seconds": 0}));
+        let id = run["data"]["execution_id"].as_str().unwrap_or_else(|| panic!("{run}"));
+        let step = wait_until("the step that runs", || {
+            let runs = |span: &Value| span["name"] == "slow_sleep" && span["session_id"] == id;
+            exported(place.path()).into_iter().find(runs)
+        });
+        // The call was answered, and is one row with what it began.
+        let rows = api("GET", "/api/v1/operations?status=running")["operations"].clone();
+        assert_eq!(rows.as_array().unwrap().len(), 1, "{rows}");
+        assert_eq!((&rows[0]["operation"], &rows[0]["kind"]), (&json!("execute_workflow"), &json!("server")));
+        assert_eq!(rows[0]["trace_id"], step["trace_id"]);
+        if ends_session {
+            assert_eq!(api("POST", &format!("/api/v1/sessions/{id}/cancel"))["cancelled"], 1);
+        } else {
+            let path = format!("/api/v1/operations/{}/cancel", rows[0]["span_id"].as_str().unwrap());
+            assert_eq!(api("POST", &path)["cancelled"], true);
+        }
+        let ended = wait_until("the execution's end", || {
+            let execution = call(&mut client, "get_execution", json!({"execution_id": id}))["data"].clone();
+            (execution["status"] == "cancelled").then_some(execution)
+        });
+        assert!(ended.to_string().contains("Stopped by the operator"), "{ended}");
+        let count = if ends_session { 1 } else { 2 };
+        let of_run = |span: &Value| span["trace_id"] == step["trace_id"];
+        let spans = |name: &str| finished(place.path(), name, count).into_iter().find(of_run).unwrap();
+        let (run, whole) = (spans("workflow Wait"), spans("tools/call execute_workflow"));
+        assert_eq!((&run["status"], &whole["status"]), (&json!("cancelled"), &json!("cancelled")));
+        let time = |span: &Value, name: &str| span[name].as_i64().unwrap();
+        assert!(time(&whole, "started_ns") <= time(&run, "started_ns"), "{whole}");
+        assert!(time(&whole, "ended_ns") >= time(&run, "ended_ns"), "{whole}");
+        let (answered, took) =
+            (&whole["attributes"]["mcp.rpc.answered_ms"], &whole["attributes"]["mcp.rpc.duration_ms"]);
+        assert!(answered.as_f64().unwrap() < took.as_f64().unwrap(), "{whole}");
+    }
+    let rows = api("GET", "/api/v1/operations?operation=execute_workflow")["operations"].clone();
+    assert!(rows.as_array().unwrap().iter().all(|row| row["engine"] == "inbound"), "{rows}");
     place.event("slow", "that it is given up", |event| event["event"] == "given up");
 }
 

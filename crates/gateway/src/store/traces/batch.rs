@@ -162,7 +162,7 @@ impl<'a> Writing<'a, '_> {
             engine_code(span.engine),
             kind_code(span.kind),
             status_code(span.status),
-            span.is_root(),
+            span.is_listed(),
             span.started,
             span.ended,
             span.waited,

@@ -140,12 +140,20 @@ impl Packed {
         size_of::<Self>() + self.session.capacity() + self.texts.all.capacity()
     }
 
-    /// Whether it stands for itself in the list of operations: a request that was served, work that goes on by itself, or
-    /// where a report begins.
-    pub(super) fn is_root(&self) -> bool {
-        let is_run =
-            || self.kind == Kind::Internal && self.text(Text::Request) == Some(session_id(&self.session));
-        self.parent.is_none() || self.kind == Kind::Server || is_run()
+    /// Whether it says what its session is about: a request that was served, work that goes on by itself, or where a
+    /// report begins.
+    pub(crate) fn is_root(&self) -> bool {
+        self.parent.is_none() || self.kind == Kind::Server || self.is_run()
+    }
+
+    /// Whether it stands for itself in the list of operations. Work that goes on by itself is part of the request that
+    /// began it, where that is known.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.is_root() && !(self.is_run() && self.text(Text::ParentRequest).is_some())
+    }
+
+    fn is_run(&self) -> bool {
+        self.kind == Kind::Internal && self.text(Text::Request) == Some(session_id(&self.session))
     }
 }
 
