@@ -157,7 +157,7 @@ impl State {
                 (false, true) => Load::Calls,
                 (false, false) => Load::Nothing,
             };
-            self.sinks.iter_mut().for_each(|sink| sink.tend(load));
+            self.sinks.iter_mut().for_each(|sink| sink.tend(load, &|| queue.is_empty()));
             self.errand = hand == Hand::Patient;
             if hand == Hand::Prompt {
                 self.go_on_errands(recorder);

@@ -34,8 +34,9 @@ use crate::{
 pub trait Sink: Send {
     /// Takes what is new. A span comes when it begins and again, whole, when it has ended.
     fn take(&mut self, batch: &Batch) -> Result<(), String>;
-    /// Does what can be done between, the less of it the more there is to do beside.
-    fn tend(&mut self, _load: Load) {}
+    /// Does what can be done between, the less of it the more there is to do beside. Where that is nothing, as long as
+    /// nothing comes in.
+    fn tend(&mut self, _load: Load, _is_idle: &dyn Fn() -> bool) {}
     /// Has stopped what somebody wants to be over who asked another process.
     fn fulfil_wishes(&mut self, _stop: &dyn Fn(&Wish) -> usize) {}
 }

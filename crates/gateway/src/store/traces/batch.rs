@@ -7,7 +7,7 @@ use super::{
     Appended,
     appender::number,
     index,
-    members::Memory,
+    members::{Lookups, Members, Memory},
     packed::{Packed, Text},
     schema::{engine_code, kind_code, status_code, status_of},
     sessions::Changes,
@@ -64,12 +64,12 @@ fn write_within(
     by: By<'_>,
 ) -> Result<Appended, Error> {
     let (mut changes, owner) = match by {
-        By::Us { owner } => (Changes::default(), owner),
+        By::Us { owner } => (Changes::new(transaction)?, owner),
         By::Others => (Changes::of_reports(transaction, spans)?, None),
     };
     let mut placed = Vec::with_capacity(spans.len());
     for &span in spans {
-        placed.push((changes.session(transaction, span)?, span));
+        placed.push((changes.session(span)?, span));
     }
     // What belongs together stands together, so that ranges of rows say it.
     placed.sort_by_key(|(session, span)| (*session, span.trace));
@@ -77,6 +77,7 @@ fn write_within(
         transaction,
         insert: transaction.prepare_cached(INSERT)?,
         detail: transaction.prepare_cached(DETAIL)?,
+        lookups: Lookups::new(transaction)?,
         owner,
         changes,
         done: Appended::default(),
@@ -93,7 +94,7 @@ fn write_within(
         }
         range.write(&mut session_run, of_session.first().map(|(session, _)| *session))?;
     }
-    writing.changes.write(transaction)?;
+    writing.changes.write()?;
     Ok(writing.done)
 }
 
@@ -125,8 +126,9 @@ struct Writing<'a, 't> {
     transaction: &'t Connection,
     insert: CachedStatement<'t>,
     detail: CachedStatement<'t>,
+    lookups: Lookups<'t>,
     owner: Option<&'t str>,
-    changes: Changes<'a>,
+    changes: Changes<'a, 't>,
     done: Appended,
     /// Up to which row there is a text index, once that was asked for.
     indexed: Option<i64>,
@@ -137,7 +139,11 @@ impl<'a> Writing<'a, '_> {
     fn trace(&mut self, memory: &mut Memory, spans: &[(i64, &'a Packed)]) -> Result<Range, Error> {
         let mut range = Range::default();
         let Some(trace) = spans.first().map(|(_, span)| span.trace) else { return Ok(range) };
-        let members = memory.take(self.transaction, trace)?;
+        let members = if self.changes.is_new(trace) {
+            Members::default()
+        } else {
+            memory.take(&mut self.lookups, trace)?
+        };
         for &(session, span) in spans {
             let known = match members.row(number(span.id)) {
                 Some(row) => known(self.transaction, row)?.map(|known| (row, known)),

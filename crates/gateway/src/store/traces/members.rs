@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::Connection;
+use rusqlite::{CachedStatement, Connection};
 
 use super::{super::Error, rows::SpanRow};
 use crate::trace::TraceId;
@@ -45,15 +45,12 @@ impl Members {
         self.rows.len() >= TRACE_SPANS_MAX
     }
 
-    fn bring_up(&mut self, connection: &Connection, trace: TraceId) -> Result<(), Error> {
-        let mut ranges = connection
-            .prepare_cached("SELECT first, last FROM trace_runs WHERE trace = ?1 AND first > ?2")?;
-        let mut spans = connection.prepare_cached("SELECT id, span FROM spans WHERE id BETWEEN ?1 AND ?2")?;
-        let mut ranges = ranges.query((trace.0, self.last))?;
+    fn bring_up(&mut self, lookups: &mut Lookups<'_>, trace: TraceId) -> Result<(), Error> {
+        let mut ranges = lookups.ranges.query((trace.0, self.last))?;
         let mut last = self.last;
         while let Some(range) = ranges.next()? {
             let (from, to): (i64, i64) = (range.get(0)?, range.get(1)?);
-            let mut found = spans.query((from, to))?;
+            let mut found = lookups.spans.query((from, to))?;
             while let Some(span) = found.next()? {
                 self.rows.insert(span.get(1)?, span.get(0)?);
             }
@@ -64,12 +61,28 @@ impl Members {
     }
 }
 
+/// What is asked for each trace of a batch.
+pub(super) struct Lookups<'t> {
+    ranges: CachedStatement<'t>,
+    spans: CachedStatement<'t>,
+}
+
+impl<'t> Lookups<'t> {
+    pub(super) fn new(connection: &'t Connection) -> Result<Self, Error> {
+        Ok(Self {
+            ranges: connection
+                .prepare_cached("SELECT first, last FROM trace_runs WHERE trace = ?1 AND first > ?2")?,
+            spans: connection.prepare_cached("SELECT id, span FROM spans WHERE id BETWEEN ?1 AND ?2")?,
+        })
+    }
+}
+
 impl Memory {
     /// What is in the file of a trace. It is handed back with [`Self::keep`] once it was used.
-    pub(super) fn take(&mut self, connection: &Connection, trace: TraceId) -> Result<Members, Error> {
+    pub(super) fn take(&mut self, lookups: &mut Lookups<'_>, trace: TraceId) -> Result<Members, Error> {
         let mut members = self.traces.remove(&trace).unwrap_or_default();
         self.spans -= members.rows.len().min(self.spans);
-        members.bring_up(connection, trace)?;
+        members.bring_up(lookups, trace)?;
         Ok(members)
     }
 

@@ -144,12 +144,12 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 pub(super) fn push_hex(text: &mut String, bytes: &[u8]) {
+    text.extend(bytes.iter().flat_map(|byte| hex_digits(*byte)).map(char::from));
+}
+
+pub(super) fn hex_digits(byte: u8) -> [u8; 2] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0'));
-    for byte in bytes {
-        text.push(digit(byte >> 4));
-        text.push(digit(byte & 15));
-    }
+    [byte >> 4, byte & 15].map(|nibble| DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0'))
 }
 
 fn span_hex(number: i64) -> String {

@@ -1,12 +1,13 @@
 //! The rows of sessions, kept up in the transaction that writes their spans.
 
-use std::collections::{HashMap, hash_map::Entry};
+use std::collections::{HashMap, HashSet, hash_map::Entry};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::{
     super::Error,
     packed::{Packed, Text, cut, session_id},
+    rows::hex_digits,
     schema::{engine_code, status_code},
 };
 use crate::trace::{Nanos, Status, TraceId};
@@ -73,13 +74,19 @@ UPDATE spans SET session = ?2 WHERE id IN (
 
 /// The session that something else of a trace is of.
 const OF_TRACE: &str = "
-SELECT s.session FROM trace_runs r CROSS JOIN spans s ON s.id = r.first WHERE r.trace = ?1 LIMIT 1";
+SELECT s.session FROM trace_runs r CROSS JOIN spans s ON s.id BETWEEN r.first AND r.last WHERE r.trace = ?1 LIMIT 1";
+
+const ROW: &str = "SELECT id FROM sessions WHERE session = ?1";
 
 /// What a batch changes about sessions, by the rows of them.
-#[derive(Default)]
-pub(super) struct Changes<'a> {
+pub(super) struct Changes<'a, 't> {
+    connection: &'t Connection,
+    row: CachedStatement<'t>,
+    of_trace: CachedStatement<'t>,
     /// The sessions that spans of this batch name, by their traces. Whoever names none is of such a one.
     named: Option<HashMap<TraceId, &'a Packed, foldhash::fast::RandomState>>,
+    /// Traces that the file has nothing of.
+    new_traces: HashSet<TraceId, foldhash::fast::RandomState>,
 
     rows: HashMap<&'a str, i64, foldhash::fast::RandomState>,
     /// What sessions are called that are not in the file yet.
@@ -102,9 +109,23 @@ struct Change<'a> {
     last_root: Option<&'a Packed>,
 }
 
-impl<'a> Changes<'a> {
+impl<'a, 't> Changes<'a, 't> {
+    pub(super) fn new(connection: &'t Connection) -> Result<Self, Error> {
+        Ok(Self {
+            connection,
+            row: connection.prepare_cached(ROW)?,
+            of_trace: connection.prepare_cached(OF_TRACE)?,
+            named: None,
+            new_traces: HashSet::default(),
+            rows: HashMap::default(),
+            names: HashMap::default(),
+            changes: HashMap::default(),
+            new: None,
+        })
+    }
+
     /// Those of what others report: the spans of a trace come in no order, and often only the first of them names the session.
-    pub(super) fn of_reports(connection: &Connection, spans: &[&'a Packed]) -> Result<Self, Error> {
+    pub(super) fn of_reports(connection: &'t Connection, spans: &[&'a Packed]) -> Result<Self, Error> {
         let mut named: HashMap<_, &Packed, foldhash::fast::RandomState> = HashMap::default();
         for span in spans.iter().filter(|span| !is_of_trace(span)) {
             if let Entry::Vacant(first) = named.entry(span.trace) {
@@ -112,35 +133,36 @@ impl<'a> Changes<'a> {
                 join(connection, span)?;
             }
         }
-        Ok(Self { named: Some(named), ..Self::default() })
+        Ok(Self { named: Some(named), ..Self::new(connection)? })
     }
 
     /// The row of a span's session, or the one that it will have.
-    pub(super) fn session(&mut self, connection: &Connection, span: &'a Packed) -> Result<i64, Error> {
+    pub(super) fn session(&mut self, span: &'a Packed) -> Result<i64, Error> {
         let session = session_id(&span.session);
         if let Some(row) = self.rows.get(session) {
             return Ok(*row);
         }
         if self.takes_any(span) {
             // What is there of its trace counts more than what comes with it, so that its end finds its beginning.
-            let mut of_trace = connection.prepare_cached(OF_TRACE)?;
-            let mut found = of_trace.query_row([span.trace.0], |row| row.get(0)).optional()?;
-            let named = self.named.as_ref().and_then(|named| named.get(&span.trace)).copied();
-            if let (None, Some(named)) = (found, named) {
-                found = Some(self.session(connection, named)?);
+            let mut found = self.of_trace.query_row([span.trace.0], |row| row.get(0)).optional()?;
+            if found.is_none() {
+                self.new_traces.insert(span.trace);
+                let named = self.named.as_ref().and_then(|named| named.get(&span.trace)).copied();
+                found = named.map(|named| self.session(named)).transpose()?;
             }
             if let Some(row) = found {
                 self.rows.insert(session, row);
                 return Ok(row);
             }
         }
-        let row = match row_of(connection, session)? {
+        let row = match self.row.query_row([session], |row| row.get(0)).optional()? {
             Some(row) => row,
             None => {
                 let (first, next) = match self.new {
                     Some(new) => new,
                     None => {
-                        let next: i64 = connection
+                        let next: i64 = self
+                            .connection
                             .prepare_cached("SELECT coalesce(max(id), 0) + 1 FROM sessions")?
                             .query_row([], |row| row.get(0))?;
                         (next, next)
@@ -153,6 +175,11 @@ impl<'a> Changes<'a> {
         };
         self.rows.insert(session, row);
         Ok(row)
+    }
+
+    /// Whether the file had nothing of a trace when this batch began, as far as that is known.
+    pub(super) fn is_new(&self, trace: TraceId) -> bool {
+        self.new_traces.contains(&trace)
     }
 
     /// Whether a span was reported that names no session, and so is of whichever its trace is of.
@@ -189,10 +216,10 @@ impl<'a> Changes<'a> {
         }
     }
 
-    pub(super) fn write(&self, connection: &Connection) -> Result<(), Error> {
-        let mut update = connection.prepare_cached(UPDATE)?;
-        let mut describe = connection.prepare_cached(DESCRIBE)?;
-        let mut insert = connection.prepare_cached(INSERT)?;
+    pub(super) fn write(&self) -> Result<(), Error> {
+        let mut update = self.connection.prepare_cached(UPDATE)?;
+        let mut describe = self.connection.prepare_cached(DESCRIBE)?;
+        let mut insert = self.connection.prepare_cached(INSERT)?;
         // In the order of their rows, which is the cheapest to write.
         let mut changes: Vec<_> = self.changes.iter().collect();
         changes.sort_unstable_by_key(|(row, _)| **row);
@@ -266,12 +293,13 @@ impl Change<'_> {
 
 /// Whether nobody named its session.
 fn is_of_trace(span: &Packed) -> bool {
-    const DIGITS: usize = 32;
-    span.session.len() == DIGITS && span.session == span.trace.to_string()
+    let digits = span.session.as_bytes().chunks_exact(2);
+    let is_byte = |(digits, byte): (&[u8], &u8)| digits == hex_digits(*byte);
+    span.session.len() == 2 * span.trace.0.len() && digits.zip(&span.trace.0).all(is_byte)
 }
 
 fn row_of(connection: &Connection, session: &str) -> Result<Option<i64>, Error> {
-    let mut row = connection.prepare_cached("SELECT id FROM sessions WHERE session = ?1")?;
+    let mut row = connection.prepare_cached(ROW)?;
     Ok(row.query_row([session], |row| row.get(0)).optional()?)
 }
 
