@@ -104,10 +104,8 @@ pub(crate) fn hostile(kind: &str, id: &Value, out: &dyn Out) {
         }
         "lone_surrogate" => out.raw(&answer("{\"content\":[{\"type\":\"text\",\"text\":\"half \\ud800\"}]}")),
         "long_line" => {
-            let chunk = vec![b'x'; 1024 * 1024];
-            for _ in 0..100 {
-                out.pour(&chunk);
-            }
+            // In one piece: what else is answered meanwhile would end the line.
+            out.pour(&vec![b'x'; 100 * 1024 * 1024]);
         }
         "duplicate_keys" => {
             out.raw(&answer("{\"content\":[],\"structuredContent\":{\"a\":1,\"a\":2},\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}"));
