@@ -19,12 +19,13 @@ pub(crate) struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    /// What stands in a request counts more than what stands around it.
+    /// What stands in a request counts more than what stands around it, as far as it says anything.
     #[must_use]
     pub(crate) fn or(self, around: Given<'a>) -> Self {
+        let is_trace = |text: &&str| read_traceparent(text).is_some();
         Self {
-            request_id: self.request_id.or(around.request_id),
-            traceparent: self.traceparent.or(around.traceparent),
+            request_id: self.request_id.filter(|id| is_request_id(id)).or(around.request_id),
+            traceparent: self.traceparent.filter(is_trace).or(around.traceparent),
             client: self.client.or(around.client),
         }
     }
@@ -160,6 +161,19 @@ mod tests {
         let (one, other) = (Ids::of(Given::default()), Ids::of(Given::default()));
         assert_ne!((one.request, one.trace, one.span), (other.request, other.trace, other.span));
         assert_eq!(traceparent(ids.trace, ids.parent.unwrap(), true), parent);
+    }
+
+    #[test]
+    fn what_is_no_id_does_not_hide_one_around_it() {
+        let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let around = Given { request_id: Some("r-1"), traceparent: Some(parent), client: None };
+        let broken = Given { request_id: Some("two words"), traceparent: Some("00-what"), client: None };
+        let given = broken.or(around);
+        assert_eq!((given.request_id, given.traceparent), (Some("r-1"), Some(parent)));
+        let other = "00-5bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00";
+        let within = Given { request_id: Some("r-2"), traceparent: Some(other), client: None };
+        let given = within.or(around);
+        assert_eq!((given.request_id, given.traceparent), (Some("r-2"), Some(other)));
     }
 
     #[test]
