@@ -224,7 +224,8 @@ fn recorder(
         return None;
     }
     let clock = jiff::Timestamp::now;
-    let settings = Settings { bearers, ..Settings::new(config.inspector.server_id.clone(), levels) };
+    let tags = config.inspector.tags.clone();
+    let settings = Settings { bearers, tags, ..Settings::new(config.inspector.server_id.clone(), levels) };
     let kept = Kept::new(traces.appender(), clock);
     Recorder::start(settings, vec![Box::new(kept), Box::new(told)], clock)
         .inspect_err(|error| tracing::warn!(%error, "calls are not recorded"))

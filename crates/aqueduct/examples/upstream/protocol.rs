@@ -53,8 +53,36 @@ fn server_info() -> Value {
     json!({"name": "test-upstream", "version": "1.2.3"})
 }
 
-fn capabilities() -> Value {
-    json!({"tools": {"listChanged": true}})
+fn capabilities(state: &State) -> Value {
+    let mut capabilities = json!({"tools": {"listChanged": true}});
+    if state.flags.offers {
+        capabilities["resources"] = json!({});
+        capabilities["prompts"] = json!({});
+    }
+    capabilities
+}
+
+/// What is offered besides tools. Who asks in today's way is asked first who they are.
+fn offered(method: &str, params: &Value) -> Option<Value> {
+    let given = match method {
+        "resources/list" => return Some(json!({"resources": [{"uri": "note://one", "name": "one"}]})),
+        "resources/templates/list" => return Some(json!({"resourceTemplates": []})),
+        "prompts/list" => return Some(json!({"prompts": [{"name": "greet"}]})),
+        "resources/read" => {
+            json!({"contents": [{"uri": "note://one", "mimeType": "text/plain", "text": "contents"}]})
+        }
+        "prompts/get" => {
+            json!({"messages": [{"role": "user", "content": {"type": "text", "text": "Greet me"}}]})
+        }
+        _ => return None,
+    };
+    if is_self_contained(&json!({"params": params})) && params["inputResponses"].is_null() {
+        let question = json!({"method": "elicitation/create", "params": {"message": "Who?",
+            "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}});
+        return Some(json!({"resultType": "input_required", "requestState": "where I was",
+                           "inputRequests": {"who": question}}));
+    }
+    Some(given)
 }
 
 pub(crate) fn handle(state: &Arc<State>, message: &Value, from: &From, out: &dyn Out) {
@@ -94,9 +122,9 @@ pub(crate) fn handle(state: &Arc<State>, message: &Value, from: &From, out: &dyn
         return out.send(&error(id, code, &format!("'{method}' is not for me")));
     }
     let answer = match method {
-        "initialize" => initialize(message),
+        "initialize" => initialize(state, message),
         "server/discover" => json!({"resultType": "complete", "supportedVersions": ["2026-07-28"],
-            "capabilities": capabilities(), "serverInfo": server_info(), "ttlMs": 0, "cacheScope": "private"}),
+            "capabilities": capabilities(state), "serverInfo": server_info(), "ttlMs": 0, "cacheScope": "private"}),
         "ping" => json!({}),
         "tools/list" => tools::list(state, &message["params"]["cursor"]),
         "tools/call" => {
@@ -114,16 +142,19 @@ pub(crate) fn handle(state: &Arc<State>, message: &Value, from: &From, out: &dyn
                 }
             }
         }
-        _ => return out.send(&error(id, -32601, "unknown method")),
+        other => match offered(other, &message["params"]).filter(|_| state.flags.offers) {
+            Some(answer) => answer,
+            None => return out.send(&error(id, -32601, "unknown method")),
+        },
     };
     out.send(&json!({"jsonrpc": "2.0", "id": id, "result": answer}));
 }
 
-fn initialize(message: &Value) -> Value {
+fn initialize(state: &State, message: &Value) -> Value {
     let asked = message["params"]["protocolVersion"].as_str().unwrap_or_default();
     let known = ["2025-11-25", "2025-06-18", "2025-03-26"];
     let version = known.into_iter().find(|known| *known == asked).unwrap_or("2025-11-25");
-    json!({"protocolVersion": version, "capabilities": capabilities(), "serverInfo": server_info(),
+    json!({"protocolVersion": version, "capabilities": capabilities(state), "serverInfo": server_info(),
            "instructions": "Call the tools."})
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct Flags {
     pub(crate) slow_start: Option<Duration>,
     /// Says this on standard error when it starts.
     pub(crate) says: Option<String>,
+    /// Has a resource and a prompt, which ask the client before they are given.
+    pub(crate) offers: bool,
     /// Goes on when its input is closed.
     pub(crate) stubborn: bool,
 }
@@ -64,6 +66,7 @@ impl Flags {
                 "--bearer" => flags.bearer = Some(value().into()),
                 "--slow-start" => flags.slow_start = Some(Duration::from_millis(value().parse().unwrap())),
                 "--says" => flags.says = Some(value()),
+                "--offers" => flags.offers = true,
                 "--stubborn" => flags.stubborn = true,
                 // Anything else is there to be looked for in logs.
                 _ => {}

@@ -25,6 +25,8 @@ const SERVER_ID_DEFAULT: &str = "aqueduct";
 pub(super) const HTTP_DEFAULT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 4318));
 pub(super) const GRPC_DEFAULT: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 4317));
 
+/// The longest tag that is kept.
+const TAG_BYTES_MAX: usize = 64;
 /// What opens no listener.
 const OFF: &str = "off";
 /// Where traces go in a collector whose address has no path.
@@ -37,6 +39,8 @@ pub struct Inspector {
     pub levels: Levels,
     /// What we are called in what is recorded.
     pub server_id: String,
+    /// What sessions recorded here are found by.
+    pub tags: Vec<String>,
     pub keep_days: u32,
     pub keep_bytes: u64,
     pub otlp_http: Receiver,
@@ -77,6 +81,7 @@ impl Default for Inspector {
         Self {
             levels: Levels::default(),
             server_id: SERVER_ID_DEFAULT.to_owned(),
+            tags: Vec::new(),
             keep_days: 14,
             keep_bytes: 2 << 30,
             otlp_http: receiver(HTTP_DEFAULT),
@@ -107,6 +112,7 @@ pub(super) fn inspector(
         server_id: named
             .or_else(|| written.server_id.as_ref().map(|id| id.get().clone()))
             .unwrap_or_else(|| SERVER_ID_DEFAULT.to_owned()),
+        tags: written.tags.iter().flatten().map(tag).collect::<Result<_, _>>()?,
         keep_days: u32::try_from(days).unwrap_or(u32::MAX),
         keep_bytes: bounds::TRACE_BYTES.check_or_default(written.keep_bytes.as_ref())?,
         otlp_http: receiver(written.otlp_http.as_ref(), HTTP_DEFAULT, remote)?,
@@ -116,6 +122,18 @@ pub(super) fn inspector(
             .map(|(name, written)| export(name, written, environment))
             .collect::<Result<_, _>>()?,
     })
+}
+
+/// Commas stand between tags where they are one text.
+fn tag(given: &Placed<String>) -> Result<String, Error> {
+    let tag = given.get().trim();
+    let fits =
+        (1..=TAG_BYTES_MAX).contains(&tag.len()) && !tag.contains(',') && !tag.contains(char::is_control);
+    if !fits {
+        let message = format!("the tag '{}' must have 1 to {TAG_BYTES_MAX} bytes and no comma", given.get());
+        return Err(Error::at(given.span(), message).help_with("write it as in 'tags = [\"production\"]'"));
+    }
+    Ok(tag.to_owned())
 }
 
 fn levels(written: &file::Inspector) -> Result<Levels, Error> {

@@ -307,7 +307,6 @@ impl Safety {
     }
 }
 
-/// 256 random bits as text.
 /// Refuses what is asked once the operator stops the call that waits for it: a later yes would let it be repeated.
 struct Withdrawn<'a> {
     safety: &'a Safety,
@@ -320,15 +319,21 @@ impl Drop for Withdrawn<'_> {
         if !self.span.is_stopped_by_operator() {
             return;
         }
-        let (store, id, now) = (self.safety.store.clone(), self.approval.id.clone(), (self.safety.clock)());
-        // Whoever answered meanwhile was first.
-        let refusing = async move { store.answer(&id, false, "inspector", "stopped the call", now).await };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(refusing);
+            self.safety.withdraw(self.approval.id.clone(), &runtime);
         }
     }
 }
 
+impl Safety {
+    /// Refuses a question whose call the operator has stopped. Whoever answered meanwhile was first.
+    pub(super) fn withdraw(&self, id: String, runtime: &tokio::runtime::Handle) {
+        let (store, now) = (self.store.clone(), (self.clock)());
+        runtime.spawn(async move { store.answer(&id, false, "inspector", "stopped the call", now).await });
+    }
+}
+
+/// 256 random bits as text.
 pub(crate) fn unguessable() -> String {
     URL_SAFE_NO_PAD.encode(random::bytes::<32>())
 }

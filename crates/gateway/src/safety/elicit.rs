@@ -11,9 +11,10 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::Mac;
 use serde_json::{Map, Value, json};
 use subtle::ConstantTimeEq;
+use tokio::runtime::Handle;
 
 use super::{Safety, confirm::Asking};
-use crate::{client::Answers, store::safety::Approval};
+use crate::{client::Answers, store::safety::Approval, trace::parked::WhenStopped};
 
 /// Nothing worse than this is asked of the client.
 pub(super) const MOST: DangerLevel = DangerLevel::Destructive;
@@ -86,6 +87,15 @@ impl Safety {
         if let Some(approve) = resumed.responses.get(KEY).and_then(said) {
             self.take(&id, approve, &scope.principal).await;
         }
+    }
+
+    /// What is to be done if the operator stops a call whose client was given this state: a later yes would let it be
+    /// repeated.
+    pub(crate) fn withdrawal(self: &Arc<Self>, state: &str, session_id: &str) -> Option<WhenStopped> {
+        let (safety, id) = (Arc::clone(self), self.unsealed(state, session_id)?);
+        // Whoever stops it may be a thread that knows no runtime.
+        let runtime = Handle::try_current().ok()?;
+        Some(Box::new(move || safety.withdraw(id, &runtime)))
     }
 
     async fn take(&self, id: &str, approve: bool, principal: &str) {

@@ -7,21 +7,20 @@ use serde_json::{Map, Value};
 
 use super::{
     frame::{Elsewhere, Era},
-    reply,
+    reply, traced,
 };
 use crate::{
     adapters::upstream::Refused,
     guard::OwnPlace,
     pipeline::Gateway,
     session::{CancelledBy, Session},
-    trace::{
-        OpenSpan,
-        open::{End, Failed},
-    },
+    trace::{OpenSpan, ids::Given, open::End, parked::Wanted},
 };
 
 /// Clients may keep a list that long without asking again.
 const LIST_TTL_MS: u64 = 60_000;
+
+const STOPPED: &str = "The operator stopped this request";
 
 /// Answers such a request, if there are servers to ask.
 pub(super) async fn answer(
@@ -31,34 +30,43 @@ pub(super) async fn answer(
     request: OwnedElsewhere,
 ) -> Option<Vec<u8>> {
     let upstreams = gateway.upstreams()?;
+    let OwnedElsewhere { method, params, self_contained, wanted, span } = request;
+    let refused = |code: i32, message: &str| {
+        if let Some(span) = &span {
+            traced::refused(span, code, message);
+        }
+        Some(reply::error(id, code, message))
+    };
     if let Err(error) = gateway.admit_request(session) {
-        return Some(reply::error(id, reply::INVALID_REQUEST, &error.message));
+        return refused(reply::INVALID_REQUEST, &error.message);
     }
-    if let Err(place) = gateway.guard().check_request(&request.params) {
+    if span.as_ref().is_some_and(|span| span.is_stopped_by_operator()) {
+        return refused(reply::INVALID_REQUEST, STOPPED);
+    }
+    if let Err(place) = gateway.guard().check_request(&params) {
         tracing::info!(
             target: "audit",
             event = OwnPlace::EVENT,
             session_id = session.id(),
             principal = session.principal(),
-            operation = request.method,
+            operation = method,
             reason = %place,
         );
         if let Some(safety) = gateway.safety() {
-            safety.kept_away(&request.method, &request.params, place, session).await;
+            safety.kept_away(&method, &params, place, session).await;
         }
-        return Some(reply::error(id, reply::INVALID_PARAMS, &place.error(&request.method).message));
+        return refused(reply::INVALID_PARAMS, &place.error(&method).message);
     }
-    if request.method.ends_with("/list") {
+    if method.ends_with("/list") {
         gateway.settled().await;
     }
     let running = session.running(id);
-    let span = request.span;
     if let Some(span) = &span {
         span.runs(running.stop());
     }
     let answered = tokio::select! {
         biased;
-        answered = upstreams.answer(session, &request.method, request.params, span.as_ref()) => answered,
+        answered = upstreams.answer(session, &method, params, span.as_ref()) => answered,
         by = running.cancelled() => match by {
             CancelledBy::Client => return None,
             CancelledBy::Operator => {
@@ -67,26 +75,20 @@ pub(super) async fn answer(
                 }
                 Err(Refused {
                     code: reply::INVALID_REQUEST.into(),
-                    message: "The operator stopped this request".to_owned(),
+                    message: STOPPED.to_owned(),
                 })
             }
         },
     };
     if let Some(span) = span {
-        span.end(match &answered {
-            Ok(result) => End::ok(Some(result.clone())),
-            Err(refused) => {
-                let code = refused.code.to_string();
-                let failed =
-                    Failed { code: code.clone().into(), message: refused.message.clone(), kind: code.into() };
-                End::failed(failed, None)
-            }
-        });
+        match &answered {
+            Ok(result) => traced::passed(gateway, span, wanted, result),
+            Err(refused) => traced::refused(&span, refused.code, &refused.message),
+        }
     }
     Some(match answered {
         Ok(result) => {
-            let result =
-                if request.self_contained { self_contained(&request.method, &result) } else { result };
+            let result = if self_contained { complete(&method, &result) } else { result };
             format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}").into_bytes()
         }
         Err(refused) => {
@@ -101,24 +103,48 @@ pub(super) struct OwnedElsewhere {
     method: String,
     params: Map<String, Value>,
     self_contained: bool,
+    /// What it asks for, whatever its client brings back with it, where clients do.
+    wanted: Option<Wanted>,
     /// What is recorded of it.
     span: Option<Arc<OpenSpan>>,
 }
 
+/// Members of parameters that say nothing of what is asked for.
+const OF_ONE_TIME: [&str; 3] = ["_meta", "inputResponses", "requestState"];
+
 impl OwnedElsewhere {
-    /// What the request says; nothing where its parameters are no object.
-    pub(super) fn new(request: &Elsewhere<'_>, span: Option<Arc<OpenSpan>>) -> Option<Self> {
-        let params = match request.params {
+    /// What the request says, with what is recorded of it; nothing where its parameters are no object.
+    pub(super) fn new(
+        gateway: &Gateway,
+        session: &Arc<Session>,
+        id: &str,
+        request: &Elsewhere<'_>,
+        around: Given<'_>,
+    ) -> Option<Self> {
+        let params: Map<String, Value> = match request.params {
             Some(params) => serde_json::from_str(params.get()).ok()?,
             None => Map::new(),
         };
         let self_contained = request.era == Era::SelfContained;
-        Some(Self { method: request.method.to_owned(), params, self_contained, span })
+        let wanted = self_contained.then(|| {
+            let mut asked_for = params.clone();
+            asked_for.retain(|name, _| !OF_ONE_TIME.contains(&name.as_str()));
+            Wanted::of(request.method, "", &asked_for)
+        });
+        let (state, responses) = (params.get("requestState"), params.get("inputResponses"));
+        let goes_on = gateway.recorder().filter(|_| state.is_some() || responses.is_some()).zip(wanted);
+        let parked = goes_on.and_then(|(recorder, wanted)| {
+            let state = state.and_then(Value::as_str).unwrap_or_default();
+            let responses = responses.and_then(Value::as_object);
+            recorder.resume(session, state, wanted, responses.unwrap_or(&Map::new()))
+        });
+        let span = parked.or_else(|| traced::elsewhere(gateway, session, id, request, &params, around));
+        Some(Self { method: request.method.to_owned(), params, self_contained, wanted, span })
     }
 }
 
 /// What today's revision wants to stand in every result, where an older server has not said it.
-fn self_contained(method: &str, result: &str) -> String {
+fn complete(method: &str, result: &str) -> String {
     let Ok(Value::Object(mut result)) = serde_json::from_str::<Value>(result) else {
         return result.to_owned();
     };

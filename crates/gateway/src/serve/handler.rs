@@ -1,6 +1,6 @@
 //! What the MCP library asks of us: who we are, which tools there are, and the calls that did not take the fast path.
 
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use aql::{
     autonomy::code,
@@ -12,11 +12,17 @@ use aql::{
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams, ContentBlock,
-        CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetTaskParams, GetTaskResult, Implementation,
-        InitializeRequestParams, InitializeResult, InputResponses, ListToolsResult, PaginatedRequestParams,
-        ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
-        ToolAnnotations, UpdateTaskParams,
+        CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CancelTaskParams,
+        CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString, ContentBlock,
+        CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestMethod,
+        GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, Implementation,
+        InitializeRequestParams, InitializeResult, InputResponses, ListPromptsRequestMethod,
+        ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+        ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        ProgressNotificationParam, ProgressToken, ProtocolVersion, ReadResourceRequestMethod,
+        ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+        SetLevelRequestMethod, SubscribeRequestMethod, SubscribeRequestParams, Tool, ToolAnnotations,
+        UnsubscribeRequestMethod, UnsubscribeRequestParams, UpdateTaskParams,
     },
     service::RequestContext,
 };
@@ -24,7 +30,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
-use super::{call, client::ConnectedClient, tasks, traced};
+use super::{
+    call,
+    client::ConnectedClient,
+    tasks,
+    traced::{self, TOOLS_CALL},
+};
 use crate::{
     client::{Caller, Client, Resumed},
     pipeline::Gateway,
@@ -34,7 +45,8 @@ use crate::{
         OpenSpan,
         ids::Given,
         names,
-        open::{About, End, Failed, Inbound},
+        open::{About, End, Inbound},
+        parked::Wanted,
         preview,
     },
 };
@@ -79,6 +91,7 @@ impl Handler {
         method: &str,
         about: About,
         input: Option<&str>,
+        looked_into: Option<&str>,
     ) -> Option<Arc<OpenSpan>> {
         let parts = context.extensions.get::<http::request::Parts>();
         let around = parts.map(|parts| Given::of_headers(&parts.headers)).unwrap_or_default();
@@ -104,6 +117,8 @@ impl Handler {
             progress_token: token.as_deref(),
             session,
             surface: Some(self.gateway.surface()),
+            server: None,
+            looks_into: looked_into,
         };
         Some(Arc::new(OpenSpan::inbound(recorder, request)))
     }
@@ -117,20 +132,20 @@ impl Handler {
         work: impl Future<Output = Result<T, ErrorData>>,
         told: impl FnOnce(&T) -> Option<String>,
     ) -> Result<T, ErrorData> {
+        let task =
+            input.as_ref().and_then(|input| input.get("taskId")).filter(|_| method.starts_with("tasks/"));
+        let is_execution = |id: &&str| uuid::Uuid::try_parse(id).is_ok();
+        let task = task.and_then(Value::as_str).filter(is_execution).map(str::to_owned);
         let input = input.map(|input| input.to_string());
-        let session = self.session(context);
-        let span = session
-            .and_then(|session| self.traced(context, &session, method, About::Nothing, input.as_deref()));
+        let span = self.session(context).and_then(|session| {
+            self.traced(context, &session, method, About::Nothing, input.as_deref(), task.as_deref())
+        });
         let answered = work.await;
         if let Some(span) = span.filter(|span| span.is_recorded()) {
-            span.end(match &answered {
-                Ok(result) => End::ok(told(result)),
-                Err(error) => {
-                    let code: Cow<'static, str> = error.code.0.to_string().into();
-                    let message = error.message.to_string();
-                    End::failed(Failed { code: code.clone(), message, kind: code }, None)
-                }
-            });
+            match &answered {
+                Ok(result) => span.end(End::ok(told(result))),
+                Err(error) => traced::refused(&span, error.code.0, &error.message),
+            }
         }
         answered
     }
@@ -144,6 +159,24 @@ impl Handler {
         work: impl Future<Output = Result<T, ErrorData>>,
     ) -> Result<T, ErrorData> {
         self.recorded(context, method, Some(json!({"taskId": task})), work, |_| None).await
+    }
+
+    /// Answers what only other servers offer, where there are none.
+    async fn nobodys<T, M: ConstString>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        params: &impl Serialize,
+    ) -> Result<T, ErrorData> {
+        let unknown = async { Err(ErrorData::method_not_found::<M>()) };
+        self.recorded(context, M::VALUE, serde_json::to_value(params).ok(), unknown, |_| None).await
+    }
+
+    /// The same for a list, which is empty.
+    async fn nobodys_list<T: Default, M: ConstString>(
+        &self,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<T, ErrorData> {
+        self.recorded(context, M::VALUE, None, async { Ok(T::default()) }, |_| None).await
     }
 
     fn known_session(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData> {
@@ -235,29 +268,28 @@ impl ServerHandler for Handler {
         let running = session.running(&request_id);
         let listened_to = context.meta.get_progress_token().is_some();
         let progress = if listened_to { Progress::listened_to() } else { Progress::default() };
-        let parked = self.gateway.recorder().zip(request.request_state.as_deref());
-        let goes_on = parked.and_then(|(recorder, state)| recorder.resume(session.id(), state));
+        let resumed = resumed(request.request_state, request.input_responses);
+        let given = request.arguments.unwrap_or_default();
+        let goes_on = self.gateway.recorder().zip(resumed.as_ref()).and_then(|(recorder, resumed)| {
+            let wanted = Wanted::of(TOOLS_CALL, &request.name, &address.arguments(given.clone()));
+            recorder.resume(&session, resumed.state.as_deref()?, wanted, &resumed.responses)
+        });
         if goes_on.as_ref().is_some_and(|span| span.is_stopped_by_operator()) {
             return Ok(tool_result(&call::stopped(&session, None)).into());
         }
         let span = goes_on.or_else(|| {
-            let input = request.arguments.as_ref().map(|arguments| json!(arguments).to_string());
             let about = About::Tool(request.name.to_string());
-            self.traced(&context, &session, "tools/call", about, input.as_deref())
+            self.traced(&context, &session, TOOLS_CALL, about, Some(&json!(given).to_string()), None)
         });
-        let (endpoint, arguments) =
-            (address.endpoint, address.arguments(request.arguments.unwrap_or_default()));
+        let (endpoint, arguments) = (address.endpoint, address.arguments(given));
+        let client = client(&context, &session);
+        traced::may_go_on(span.as_deref(), &client, &request.name, &arguments);
         let takes_task = tasks::may_start(surface.registry(), endpoint, &arguments)
             && context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
         if let Some(span) = &span {
             span.runs(running.stop());
         }
-        let caller = Caller {
-            progress: progress.clone(),
-            client: client(&context, &session),
-            resumed: resumed(request.request_state, request.input_responses),
-            span: span.clone(),
-        };
+        let caller = Caller { progress: progress.clone(), client, resumed, span: span.clone() };
         let work = self.gateway.handle(&session, endpoint, arguments, caller);
         let telling = tell(&context, progress.clone());
         tokio::select! {
@@ -324,6 +356,79 @@ impl ServerHandler for Handler {
         let shown = preview::beginning(code::mask(&method), METHOD_BYTES_MAX);
         let unknown = async { Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)) };
         self.recorded(&context, &shown, params, unknown, |_| None).await
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.nobodys_list::<_, ListResourcesRequestMethod>(&context).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.nobodys_list::<_, ListResourceTemplatesRequestMethod>(&context).await
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        self.nobodys_list::<_, ListPromptsRequestMethod>(&context).await
+    }
+
+    async fn complete(
+        &self,
+        _request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.nobodys_list::<_, CompleteRequestMethod>(&context).await
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.nobodys::<_, ReadResourceRequestMethod>(&context, &request).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.nobodys::<_, GetPromptRequestMethod>(&context, &request).await
+    }
+
+    #[expect(deprecated, reason = "clients of earlier revisions ask for it")]
+    async fn set_level(
+        &self,
+        request: rmcp::model::SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.nobodys::<_, SetLevelRequestMethod>(&context, &request).await
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.nobodys::<_, SubscribeRequestMethod>(&context, &request).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.nobodys::<_, UnsubscribeRequestMethod>(&context, &request).await
     }
 
     async fn get_task(

@@ -3,18 +3,35 @@
 use std::{borrow::Cow, sync::Arc};
 
 use aql::response::Answer;
-use serde_json::json;
+use serde_json::{Map, Value};
 
 use super::frame::{Elsewhere, ToolCall};
 use crate::{
+    adapters::upstream,
+    client::Client,
     pipeline::Gateway,
     session::Session,
     trace::{
         OpenSpan,
         ids::Given,
         open::{About, End, Failed, Inbound},
+        parked::{Asked, Wanted},
     },
 };
+
+pub(super) const TOOLS_CALL: &str = "tools/call";
+
+/// Says what a call asks for, where its client may have to call again with answers.
+pub(super) fn may_go_on(
+    span: Option<&OpenSpan>,
+    client: &Client,
+    tool: &str,
+    arguments: &Map<String, Value>,
+) {
+    if let (Some(span), Client::Recalls(_)) = (span, client) {
+        span.wants(Wanted::of(TOOLS_CALL, tool, arguments));
+    }
+}
 
 /// Begins what is recorded of a tool call, or what is passed on of one that is not, if anything is.
 pub(super) fn call(
@@ -30,7 +47,7 @@ pub(super) fn call(
     Some(Arc::new(OpenSpan::inbound(
         recorder,
         Inbound {
-            method: "tools/call",
+            method: TOOLS_CALL,
             rpc_id: &call.id,
             about: About::Tool(call.tool.clone().into_owned()),
             input: call.arguments.map(|arguments| arguments.get()),
@@ -38,22 +55,50 @@ pub(super) fn call(
             progress_token: None,
             session,
             surface: Some(gateway.surface()),
+            server: None,
+            looks_into: None,
         },
     )))
 }
 
-/// The same for a request that another server may answer.
+/// Records a tool call whose arguments could not be read.
+pub(super) fn unreadable(
+    gateway: &Gateway,
+    session: &Arc<Session>,
+    (rpc_id, tool): (&str, &str),
+    given: Given<'_>,
+    answer: &Answer,
+) {
+    let Some(recorder) = gateway.recorder().filter(|recorder| recorder.admits()) else { return };
+    let request = Inbound {
+        method: TOOLS_CALL,
+        rpc_id,
+        about: About::Tool(tool.to_owned()),
+        input: None,
+        given,
+        progress_token: None,
+        session,
+        surface: Some(gateway.surface()),
+        server: None,
+        looks_into: None,
+    };
+    OpenSpan::inbound(recorder, request).end(End::of(answer));
+}
+
+/// Begins what is recorded of a request that another server may answer, or the same for one that is not recorded.
 pub(super) fn elsewhere(
     gateway: &Gateway,
     session: &Arc<Session>,
     id: &str,
     request: &Elsewhere<'_>,
+    params: &Map<String, Value>,
     around: Given<'_>,
 ) -> Option<Arc<OpenSpan>> {
     let given = request.within.given().or(around);
     let Some(recorder) = gateway.recorder() else {
         return OpenSpan::passed_on(given, session).map(Arc::new);
     };
+    let token = params.get("_meta").and_then(|meta| meta.get("progressToken")).map(ToString::to_string);
     let name = || request.name.clone().map(Cow::into_owned).unwrap_or_default();
     let about = match request.method {
         "resources/read" => About::Resource(name()),
@@ -66,9 +111,11 @@ pub(super) fn elsewhere(
         about,
         input: request.params.map(|params| params.get()),
         given,
-        progress_token: None,
+        progress_token: token.as_deref(),
         session,
         surface: None,
+        server: gateway.upstreams().and_then(|upstreams| upstreams.whose(request.method, params)),
+        looks_into: None,
     };
     Some(Arc::new(OpenSpan::inbound(recorder, request)))
 }
@@ -79,12 +126,51 @@ pub(super) fn answered(gateway: &Gateway, span: Arc<OpenSpan>, answer: &Answer) 
         return;
     }
     if let Some(questions) = answer.questions()
-        && let (Some(state), Some(recorder)) = (&questions.state, gateway.recorder())
+        && let (Some(state), Some(recorder), Some(wanted)) =
+            (&questions.state, gateway.recorder(), span.wanted())
     {
-        let asked: Vec<&String> = questions.requests.keys().collect();
-        return recorder.park(state, span, json!({"asked": asked}));
+        let when_stopped = gateway.safety().and_then(|safety| safety.withdrawal(state, span.connection()));
+        let asked = Asked {
+            state,
+            questions: &questions.requests,
+            // Questions of older servers are recorded where they are relayed, approvals by themselves.
+            are_new: upstream::is_servers_own(state),
+            when_stopped,
+        };
+        return recorder.park(span, wanted, asked);
     }
     span.end(End::of(answer));
+}
+
+/// Ends what is recorded of a request that another server answered, or leaves it open where its client has to ask again.
+pub(super) fn passed(gateway: &Gateway, span: Arc<OpenSpan>, wanted: Option<Wanted>, result: &str) {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Asking {
+        result_type: String,
+        #[serde(default)]
+        input_requests: Map<String, Value>,
+        #[serde(default)]
+        request_state: Option<String>,
+    }
+    const INPUT_REQUIRED: &str = "input_required";
+    let asking = result.contains(INPUT_REQUIRED).then(|| serde_json::from_str::<Asking>(result).ok());
+    let asking = asking.flatten().filter(|asking| asking.result_type == INPUT_REQUIRED);
+    match (asking, wanted, gateway.recorder().filter(|_| span.is_recorded())) {
+        (Some(asking), Some(wanted), Some(recorder)) => {
+            let state = asking.request_state.as_deref().unwrap_or_default();
+            let questions = &asking.input_requests;
+            recorder.park(span, wanted, Asked { state, questions, are_new: true, when_stopped: None });
+        }
+        _ => span.end(End::ok(Some(result.to_owned()))),
+    }
+}
+
+/// Ends what is recorded of a request with the protocol's error.
+pub(super) fn refused(span: &OpenSpan, code: impl ToString, message: &str) {
+    let code = code.to_string();
+    let failed = Failed { code: code.clone().into(), message: message.to_owned(), kind: code.into() };
+    span.end(End::failed(failed, None));
 }
 
 /// Ends what is recorded of a call that the operator stopped, with what its client is told.

@@ -5,7 +5,11 @@ use serde_json::Value;
 use super::{Kind, Nanos, Span, json, names};
 
 pub(super) fn direction(kind: Kind) -> &'static str {
-    if kind == Kind::Client { "outbound" } else { "inbound" }
+    match kind {
+        Kind::Client => "outbound",
+        Kind::Internal => "internal",
+        Kind::Server | Kind::Producer | Kind::Consumer => "inbound",
+    }
 }
 
 /// A session, when it begins.

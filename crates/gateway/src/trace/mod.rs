@@ -15,7 +15,7 @@ pub mod names;
 pub(crate) mod open;
 pub mod otlp;
 mod pace;
-mod parked;
+pub(crate) mod parked;
 pub mod preview;
 mod queue;
 mod recorder;

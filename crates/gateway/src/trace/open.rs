@@ -4,7 +4,7 @@
 use std::{
     borrow::Cow,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use super::{
     ids::{self, Given, Ids, Said},
     names::{header, meta},
+    parked::Wanted,
     recorder::Recorder,
     span::{Engine, Kind, Nanos, SpanId, Status},
     stopping::Stopping,
@@ -56,6 +57,10 @@ pub(crate) struct Inbound<'a> {
     pub(crate) session: &'a Arc<Session>,
     /// What its arguments are understood by.
     pub(crate) surface: Option<Arc<Surface>>,
+    /// The server that it is for, where that is known before anybody is asked.
+    pub(crate) server: Option<Arc<str>>,
+    /// The Inspector's session that it looks into, and so belongs to unless it names another.
+    pub(crate) looks_into: Option<&'a str>,
 }
 
 /// A request that is made of another server.
@@ -202,6 +207,8 @@ pub(super) struct Began {
     /// The client as the request introduces it, as JSON.
     pub(super) client: Option<String>,
     pub(super) peer: Option<Arc<str>>,
+    /// The server that a request is for which came in.
+    pub(super) server: Option<Arc<str>>,
     pub(super) transport: &'static str,
     pub(super) session: Arc<Session>,
     pub(super) surface: Option<Arc<Surface>>,
@@ -245,6 +252,8 @@ pub struct OpenSpan {
     since: Instant,
     waited: AtomicI64,
     stop: Stopping,
+    /// What it asks for, where its client may have to call again.
+    wanted: OnceLock<Wanted>,
     /// The number that a request to another server was sent with last.
     sent_as: AtomicU64,
     /// Whether nothing more is to be told: it has ended, or its beginning found no room.
@@ -255,8 +264,9 @@ impl OpenSpan {
     /// Begins the span of a request that came in.
     pub(crate) fn inbound(recorder: &Arc<Recorder>, request: Inbound<'_>) -> Self {
         let ids = Ids::of(request.given);
+        let looks_into = request.looks_into.filter(|_| request.given.request_id.is_none());
         let began = Began {
-            session_id: Arc::clone(&ids.request),
+            session_id: looks_into.map_or_else(|| Arc::clone(&ids.request), Arc::from),
             ids,
             parent_request: None,
             at: recorder.now(),
@@ -269,6 +279,7 @@ impl OpenSpan {
             progress_token: request.progress_token.map(str::to_owned),
             client: request.given.client.map(str::to_owned),
             peer: None,
+            server: request.server,
             transport: request.session.transport().kind(),
             session: Arc::clone(request.session),
             surface: request.surface,
@@ -296,6 +307,7 @@ impl OpenSpan {
             since: Instant::now(),
             waited: AtomicI64::new(0),
             stop: Stopping::default(),
+            wanted: OnceLock::new(),
             sent_as: AtomicU64::new(0),
             over: AtomicBool::new(true),
         }
@@ -325,6 +337,7 @@ impl OpenSpan {
             progress_token: None,
             client: None,
             peer: None,
+            server: None,
             transport: "",
             session: Arc::clone(run.session),
             surface: Some(run.surface),
@@ -383,6 +396,7 @@ impl OpenSpan {
             progress_token: None,
             client: None,
             peer: None,
+            server: None,
             transport: "",
             session: Arc::clone(&self.session),
             surface: self.surface.clone(),
@@ -404,6 +418,7 @@ impl OpenSpan {
             since,
             waited: AtomicI64::new(0),
             stop: began.stop.clone(),
+            wanted: OnceLock::new(),
             sent_as: AtomicU64::new(0),
             over: AtomicBool::new(false),
         };
@@ -430,6 +445,15 @@ impl OpenSpan {
             Some((HeaderName::from_static(name), HeaderValue::from_str(&value?).ok()?))
         };
         given.into_iter().filter_map(pair)
+    }
+
+    /// Says what it asks for, by which it goes on where its client has to call again.
+    pub(crate) fn wants(&self, wanted: Wanted) {
+        let _ = self.wanted.set(wanted);
+    }
+
+    pub(crate) fn wanted(&self) -> Option<Wanted> {
+        self.wanted.get().copied()
     }
 
     /// Says how the call is stopped.
@@ -468,7 +492,7 @@ impl OpenSpan {
     }
 
     /// The session that it came in, which is not one of the Inspector's.
-    pub(super) fn connection(&self) -> &str {
+    pub(crate) fn connection(&self) -> &str {
         self.session.id()
     }
 
@@ -494,6 +518,11 @@ impl OpenSpan {
     pub(super) fn waited(&self, time: Duration) {
         self.waited.fetch_add(nanos(time), Ordering::Relaxed);
         self.signal(false, Value::Null);
+    }
+
+    /// Counts time in which nothing was done for it, and nobody asked.
+    pub(crate) fn queued(&self, time: Duration) {
+        self.waited.fetch_add(nanos(time), Ordering::Relaxed);
     }
 
     fn signal(&self, waits: bool, about: Value) {

@@ -13,13 +13,15 @@ use std::{
     thread::JoinHandle,
 };
 
+use serde_json::{Map, Value, json};
+
 use super::{
     Nanos, SpanId,
     hands::{Hand, Work},
     levels::Levels,
     open::{Ended, Entry, OpenSpan},
     otlp,
-    parked::Parked,
+    parked::{Asked, Parked, Wanted},
     queue::{ENTRIES_MAX, Queue},
     rows::{Rows, Started},
     stopping::{Stopping, Wish},
@@ -27,6 +29,7 @@ use super::{
 use crate::{
     bearers::Bearers,
     pipeline::Clock,
+    session::Session,
     store::traces::{Batch, Packed},
 };
 
@@ -57,6 +60,8 @@ pub struct Settings {
     /// Who we are in what is recorded.
     pub server_id: String,
     pub levels: Levels,
+    /// Words that sessions are found by.
+    pub tags: Vec<String>,
     /// Callers' own tokens, where they are passed on to others, who may repeat them.
     pub(crate) bearers: Option<Arc<Bearers>>,
 }
@@ -64,7 +69,7 @@ pub struct Settings {
 impl Settings {
     #[must_use]
     pub fn new(server_id: impl Into<String>, levels: Levels) -> Self {
-        Self { server_id: server_id.into(), levels, bearers: None }
+        Self { server_id: server_id.into(), levels, tags: Vec::new(), bearers: None }
     }
 }
 
@@ -164,15 +169,22 @@ impl Recorder {
         self.queue.offer_end(Entry::Ended(Box::new(ended)));
     }
 
-    /// Leaves a request open whose client has to call again, and will bring this back with it.
-    pub(crate) fn park(&self, state: &str, span: Arc<OpenSpan>, asked: serde_json::Value) {
-        span.waits_for(asked);
-        self.parked.park(state, span);
+    /// Leaves a request open whose client has to call again.
+    pub(crate) fn park(&self, span: Arc<OpenSpan>, wanted: Wanted, asked: Asked<'_>) {
+        let keys: Vec<&String> = asked.questions.keys().collect();
+        span.waits_for(json!({"asked": keys}));
+        self.parked.park(span, wanted, asked);
     }
 
     /// The request that a client goes on with in its session. The operator may have stopped it meanwhile.
-    pub(crate) fn resume(&self, session: &str, state: &str) -> Option<Arc<OpenSpan>> {
-        self.parked.resume(session, state)
+    pub(crate) fn resume(
+        &self,
+        session: &Session,
+        state: &str,
+        wanted: Wanted,
+        responses: &Map<String, Value>,
+    ) -> Option<Arc<OpenSpan>> {
+        self.parked.resume(session.id(), state, wanted, responses)
     }
 
     /// Gives up what nobody comes back for.
@@ -220,14 +232,13 @@ impl Recorder {
         self.queue.give_up();
     }
 
-    /// Counts what was recorded, and what could not be handed to somebody.
+    /// Counts what was recorded, or could not be kept.
     pub(super) fn count(&self, batch: &Batch, taken: impl Iterator<Item = Result<(), String>>) {
-        let ended = batch.ended() as u64;
-        self.recorded.fetch_add(ended, Ordering::Relaxed);
-        for error in taken.filter_map(Result::err) {
-            self.failed.fetch_add(ended, Ordering::Relaxed);
+        let failed = taken.filter_map(Result::err).inspect(|error| {
             tracing::debug!(error, "what was recorded could not be kept");
-        }
+        });
+        let counter = if failed.count() == 0 { &self.recorded } else { &self.failed };
+        counter.fetch_add(batch.ended() as u64, Ordering::Relaxed);
     }
 
     pub(super) fn note_running(&self, (began, ended): (Vec<Started>, Vec<SpanId>)) {

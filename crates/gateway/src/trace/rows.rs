@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     dispatch::Surface,
-    store::traces::{Batch, Packed},
+    store::traces::{Batch, Packed, TAGS},
 };
 
 /// Who watches is told of progress no more often than this.
@@ -30,6 +30,8 @@ const PROGRESS_INTERVAL: Nanos = 500_000_000;
 const SAMPLING: &str = "sampling/createMessage";
 /// The method by which a server asks the person before a client.
 const ELICITATION: &str = "elicitation/create";
+/// What went wrong where a server did not answer in time.
+const TIMEOUT: &str = "timeout";
 /// The longest name of a client that is kept.
 const CLIENT_BYTES_MAX: usize = 256;
 /// Spans around each other that are looked at. Those of others could be around themselves.
@@ -64,6 +66,8 @@ struct Open {
     is_fresh: bool,
     waits: Waits,
     begun: Begun,
+    /// Whether a server within it did not answer in time.
+    timed_out: bool,
     /// When progress was told last, and what was not told since.
     progress_told: Nanos,
     progress: Option<(Nanos, Value)>,
@@ -128,6 +132,7 @@ impl Open {
 
     fn waited(&mut self, count: u32, at: Nanos) {
         self.waits.end(count, at);
+        self.span.waited = self.waits.before;
         if self.waits.now == 0 {
             self.span.status = Status::Running;
         }
@@ -192,8 +197,10 @@ impl Rows {
     }
 
     fn begin(&mut self, mut began: Began) {
-        self.cover([&mut began.input]);
-        let parent = began.ids.parent.and_then(|parent| self.open.get(&parent));
+        self.cover_began(&mut began);
+        // Who asks may name any span as that around it, and says nothing of that by it.
+        let around = began.ids.parent.filter(|_| began.kind != Kind::Server);
+        let parent = around.and_then(|parent| self.open.get(&parent));
         // What belongs to something that is not recorded is not recorded either.
         let begins_session = began.kind == Kind::Server || matches!(began.about, About::Workflow { .. });
         if !begins_session && parent.is_none() {
@@ -203,7 +210,7 @@ impl Rows {
         let operation = operations.first().filter(|_| operations.len() == 1).map(|name| code::mask(name));
         let level = self.level(&began, &operations).min(parent.map_or(Level::Preview, |parent| parent.level));
         // What belongs to a call says no less of it than the call itself may.
-        if let Some(parent) = began.ids.parent.and_then(|parent| self.open.get_mut(&parent))
+        if let Some(parent) = around.and_then(|parent| self.open.get_mut(&parent))
             && level < parent.level
         {
             parent.level = level.max(Level::Metadata);
@@ -215,7 +222,7 @@ impl Rows {
             return;
         }
         let is_run = matches!(began.about, About::Workflow { .. });
-        let around = began.ids.parent.filter(|_| is_run).and_then(|parent| self.open.get_mut(&parent));
+        let around = around.filter(|_| is_run).and_then(|parent| self.open.get_mut(&parent));
         if is_run && around.is_none() {
             // It stands for itself where the request that began it is not recorded.
             began.parent_request = None;
@@ -225,6 +232,9 @@ impl Rows {
             (open.span.id, Arc::from(&*open.span.session))
         });
         let mut attributes = self.attributes(&began, operation.as_deref());
+        if begins_session && !self.settings.tags.is_empty() {
+            attributes.insert(TAGS, self.settings.tags.as_slice().into());
+        }
         if began.method == SAMPLING
             && let Some(preferences) =
                 began.input.as_deref().and_then(|params| part(params, "modelPreferences"))
@@ -276,6 +286,7 @@ impl Rows {
             is_fresh: true,
             waits: Waits::default(),
             begun: Begun::default(),
+            timed_out: false,
             progress_told: 0,
             progress: None,
         };
@@ -314,11 +325,30 @@ impl Rows {
     }
 
     /// Takes callers' own tokens out.
-    fn cover<const N: usize>(&self, texts: [&mut Option<String>; N]) {
-        let Some(bearers) = &self.settings.bearers else { return };
-        for text in texts {
-            *text = text.take().map(|text| bearers.cover(text));
+    fn cover(&self, text: &mut String) {
+        if let Some(bearers) = &self.settings.bearers {
+            *text = bearers.cover(std::mem::take(text));
         }
+    }
+
+    fn covered(&self, told: Value) -> Value {
+        let Some(bearers) = &self.settings.bearers else { return told };
+        serde_json::from_str(&bearers.cover(told.to_string())).unwrap_or_default()
+    }
+
+    fn cover_began(&self, began: &mut Began) {
+        if self.settings.bearers.is_none() {
+            return;
+        }
+        let Began { about, input, progress_token, client, .. } = began;
+        let about = match about {
+            About::Nothing => None,
+            About::Tool(text) | About::Resource(text) | About::Prompt(text) => Some(text),
+            About::Workflow { name, .. } => Some(name),
+        };
+        [&mut began.method, &mut began.rpc_id].into_iter().for_each(|text| self.cover(text));
+        let given = [about, input.as_mut(), progress_token.as_mut(), client.as_mut()];
+        given.into_iter().flatten().for_each(|text| self.cover(text));
     }
 
     /// Of several operations that are called together, the one counts of which least is recorded.
@@ -329,7 +359,8 @@ impl Rows {
             let known = registry.and_then(|registry| registry.get(registry.id(name)?)?.server());
             levels.of(began.peer.as_deref().or(known), Some(name))
         };
-        operations.iter().map(of).min().unwrap_or_else(|| levels.of(began.peer.as_deref(), None))
+        let server = began.peer.as_deref().or(began.server.as_deref());
+        operations.iter().map(of).min().unwrap_or_else(|| levels.of(server, None))
     }
 
     fn attributes(&self, began: &Began, operation: Option<&str>) -> Attributes {
@@ -372,6 +403,7 @@ impl Rows {
             About::Prompt(name) => set(names::PROMPT, code::mask(name).into()),
             About::Workflow { name, .. } => set(names::WORKFLOW, code::mask(name).into()),
         }
+        preview::cut(&mut attributes);
         attributes
     }
 
@@ -384,7 +416,7 @@ impl Rows {
             self.ended.push(open.span.id);
             return;
         }
-        let Some(Open { mut span, level, progress, begins_session, mut waits, begun, .. }) =
+        let Some(Open { mut span, level, progress, begins_session, mut waits, begun, timed_out, .. }) =
             self.open.remove(&ended.span)
         else {
             return;
@@ -405,8 +437,17 @@ impl Rows {
         if let Some(message) = end.message.take() {
             end.output = part(&message, "result");
         }
-        self.cover([&mut end.output]);
-        understand(&span, &mut end);
+        if let Some(output) = &mut end.output {
+            self.cover(output);
+        }
+        understand(&span, level, &mut end);
+        if timed_out && let Some(failed) = &mut end.error {
+            failed.kind = TIMEOUT.into();
+        }
+        let within = span.parent.filter(|_| end.error.as_ref().is_some_and(|failed| failed.kind == TIMEOUT));
+        if let Some(around) = within.and_then(|parent| self.open.get_mut(&parent)) {
+            around.timed_out = true;
+        }
         if let (Some(Status::Ok), Some((status, error))) = (end.status, begun.outcome) {
             (end.status, end.error) = (Some(status), error);
         }
@@ -428,9 +469,9 @@ impl Rows {
         }
         if let Some(Failed { code, message, kind }) = &end.error {
             set(attributes, names::ERROR_CODE, (&**code).into());
-            let mut message = Some(redact::result(message));
-            self.cover([&mut message]);
-            set(attributes, names::ERROR_MESSAGE, message.into());
+            let mut message = redact::result(message);
+            self.cover(&mut message);
+            preview::keep(attributes, names::ERROR_MESSAGE, message);
             set(attributes, names::ERROR_TYPE, (&**kind).into());
         }
         let method = span.attributes.get(names::METHOD).and_then(Value::as_str).unwrap_or_default();
@@ -524,10 +565,14 @@ impl Rows {
 
     fn progress(&mut self, id: SpanId, at: Nanos, told: Value) {
         let token = self.progress_token(id).cloned();
+        let told = self.covered(told);
         let Some(open) = self.open.get_mut(&id) else { return };
         let mut told = redact::told(told, open.level);
-        if let (Value::Object(told), Some(token)) = (&mut told, token) {
-            told.insert("token".to_owned(), token);
+        if let Value::Object(told) = &mut told {
+            told.extend(token.map(|token| ("token".to_owned(), token)));
+            let mut shown: Attributes = std::mem::take(told).into_iter().collect();
+            preview::cut(&mut shown);
+            *told = shown.into_object();
         }
         let waits = open.progress.replace((at, told)).is_some();
         if at - open.progress_told >= PROGRESS_INTERVAL {
@@ -572,7 +617,7 @@ fn part(object: &str, name: &str) -> Option<String> {
 }
 
 /// Looks into a result for what it says of itself.
-fn understand(span: &Span, end: &mut End) {
+fn understand(span: &Span, level: Level, end: &mut End) {
     #[derive(serde::Deserialize)]
     struct Told<'a> {
         #[serde(borrow, default)]
@@ -587,14 +632,22 @@ fn understand(span: &Span, end: &mut End) {
     if span.kind == Kind::Client {
         end.structured = told.structured.map(|structured| structured.get().to_owned());
         if told.is_error {
+            let said = (level == Level::Preview).then(|| first_text(output)).flatten();
+            let message = said.unwrap_or_default();
             end.status = Some(Status::Error);
-            end.error =
-                Some(Failed { code: "tool_error".into(), message: String::new(), kind: "tool_error".into() });
+            end.error = Some(Failed { code: "tool_error".into(), message, kind: "tool_error".into() });
         }
     } else if let (Some(failed), Some(error)) = (&mut end.error, told.error) {
         let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
         failed.message = error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
     }
+}
+
+/// What a tool says first.
+fn first_text(result: &str) -> Option<String> {
+    let result: Value = serde_json::from_str(result).ok()?;
+    let content = result.get("content")?.as_array()?;
+    content.iter().find_map(|part| part.get("text")?.as_str()).map(str::to_owned)
 }
 
 fn happened(span: &mut Span, name: &str, at: Nanos, about: &Value) {

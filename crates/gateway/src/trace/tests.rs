@@ -62,6 +62,10 @@ fn echo(permitted: Permitted, _context: Context) -> Work {
 
 impl Recorded {
     fn new(levels: Levels) -> Self {
+        Self::with(Settings::new("alpha", levels))
+    }
+
+    fn with(settings: Settings) -> Self {
         let mut operations = Operations::new();
         let definition = Operation::new(Read, "get_echo", "Say it again")
             .param(Param::new("text", "string", "What to say").required())
@@ -69,7 +73,6 @@ impl Recorded {
         operations.add(definition, echo);
         let surface = operations.publish(Registry::builder("test")).unwrap();
         let kept = Kept::default();
-        let settings = Settings::new("alpha", levels);
         let recorder = Recorder::start(settings, vec![Box::new(kept.clone())], jiff::Timestamp::now).unwrap();
         let gateway = Gateway::new(surface, jiff::Timestamp::now).with_recorder(Some(recorder));
         let session = Arc::new(Session::new(Transport::Stdio, LOCAL));
@@ -345,17 +348,7 @@ async fn what_finds_no_room_is_counted_and_keeps_nobody_waiting() {
 async fn a_request_lasts_as_long_as_what_it_has_begun() {
     let recorded = Recorded::new(Levels::default());
     let recorder = recorded.gateway.recorder().unwrap();
-    let request = Inbound {
-        method: "tools/call",
-        rpc_id: "1",
-        about: About::Nothing,
-        input: None,
-        given: Given::default(),
-        progress_token: None,
-        session: &recorded.session,
-        surface: None,
-    };
-    let call = OpenSpan::inbound(recorder, request);
+    let call = OpenSpan::inbound(recorder, request(&recorded.session));
     let run = |id: &'static str, within: Option<&OpenSpan>| {
         let run = Run {
             workflow: None,
@@ -390,4 +383,88 @@ async fn a_request_lasts_as_long_as_what_it_has_begun() {
         assert!(Packed::of(of(id)).is_root(), "{id} is what its session is about");
     }
     assert!(Packed::of(whole).is_listed());
+}
+
+/// A request of which nothing is known.
+fn request(session: &Arc<Session>) -> Inbound<'_> {
+    Inbound {
+        method: "tools/call",
+        rpc_id: "1",
+        about: About::Nothing,
+        input: None,
+        given: Given::default(),
+        progress_token: None,
+        session,
+        surface: None,
+        server: None,
+        looks_into: None,
+    }
+}
+
+/// Other servers are told which span they are called within, and could come back with it.
+#[tokio::test]
+async fn who_names_a_span_of_ours_takes_nothing_of_it_away() {
+    let levels = Levels { operations: vec![("get_echo".to_owned(), Level::Off)], ..Levels::default() };
+    let recorded = Recorded::new(levels);
+    let recorder = recorded.gateway.recorder().unwrap();
+    let call =
+        OpenSpan::inbound(recorder, Inbound { input: Some("{\"a\":1}"), ..request(&recorded.session) });
+    let meta = format!("{{{}}}", call.sent_as(1));
+    let meta: Value = serde_json::from_str(&meta).unwrap();
+    let arguments = json!({"operation": "get_echo", "params": {"text": "hello"}});
+    recorded.call(json!({"name": "mcp_aql_read", "arguments": arguments, "_meta": meta})).await;
+    call.end(End::ok(Some("{\"b\":2}".to_owned())));
+    let [span] = recorded.finished().try_into().unwrap();
+    assert_eq!(
+        (&span.attributes[names::INPUT], &span.attributes[names::OUTPUT]),
+        (&json!("{\"a\":1}"), &json!("{\"b\":2}"))
+    );
+}
+
+/// REQ-IATTR-16
+#[tokio::test]
+async fn whatever_is_too_long_is_cut() {
+    let recorded = Recorded::new(Levels::default());
+    let recorder = recorded.gateway.recorder().unwrap();
+    let long = "x".repeat(90_000);
+    let quoted = json!(long).to_string();
+    let about = About::Tool(long.clone());
+    let token = Some(quoted.as_str());
+    let call = OpenSpan::inbound(
+        recorder,
+        Inbound { about, rpc_id: &quoted, progress_token: token, ..request(&recorded.session) },
+    );
+    call.progressed(json!({"progress": 1, "message": long}));
+    let failed = Failed { code: "c".into(), message: long, kind: "k".into() };
+    call.end(End::failed(failed, None));
+    let (spans, events) = recorded.all();
+    let span = spans.iter().find(|span| span.ended.is_some()).unwrap();
+    for name in [names::TOOL, names::RPC_ID, names::PROGRESS_TOKEN, names::ERROR_MESSAGE] {
+        assert_eq!(span.attributes[name].as_str().unwrap().len(), preview::PREVIEW_BYTES, "{name}");
+        assert_eq!(span.attributes[&*format!("{name}_truncated")], true, "{name}");
+    }
+    let progress = span.events.iter().find(|event| event.name == names::event::PROGRESS).unwrap();
+    assert_eq!(progress.attributes["message_truncated"], true);
+    assert!(events.iter().all(|event| event.data.len() < 200_000), "who watches is told no more");
+}
+
+/// REQ-ISEC-05
+#[tokio::test]
+async fn a_callers_own_token_is_covered_wherever_it_is_repeated() {
+    let bearers = crate::bearers::Bearers::default();
+    let shown = http::HeaderValue::from_static("Bearer ann-token-4711");
+    bearers.note("ann", &http::HeaderMap::from_iter([(http::header::AUTHORIZATION, shown)]));
+    let bearers = Some(Arc::new(bearers));
+    let recorded = Recorded::with(Settings { bearers, ..Settings::new("alpha", Levels::default()) });
+    let recorder = recorded.gateway.recorder().unwrap();
+    let about = About::Resource("note://err/ann-token-4711".to_owned());
+    let call = OpenSpan::inbound(
+        recorder,
+        Inbound { about, input: Some("{\"a\":\"ann-token-4711\"}"), ..request(&recorded.session) },
+    );
+    call.progressed(json!({"progress": 1, "message": "got ann-token-4711"}));
+    let failed = Failed { code: "c".into(), message: "ann-token-4711".into(), kind: "k".into() };
+    call.end(End::failed(failed, Some("\"ann-token-4711\"".to_owned())));
+    let kept = format!("{:?}", recorded.all());
+    assert!(!kept.contains("4711") && kept.contains("note://err/"), "{kept}");
 }

@@ -1,5 +1,6 @@
 //! The Inspector's API and commands with the real binary, over spans that the store's own library wrote.
 
+mod again;
 mod api;
 mod attributes;
 mod command;

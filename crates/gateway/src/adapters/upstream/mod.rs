@@ -47,6 +47,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 pub use self::offers::Refused;
+pub(crate) use self::relay::is_servers_own;
 use self::{
     call::ToolCall,
     catalogue::{Catalogues, Kept, Pinned},

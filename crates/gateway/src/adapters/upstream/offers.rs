@@ -166,6 +166,16 @@ impl Upstreams {
         !self.all.is_empty() && (self.offers.load().offers(capability) || !self.are_known())
     }
 
+    /// The server that such a request is for, if it is for one.
+    pub(crate) fn whose(&self, method: &str, params: &Map<String, Value>) -> Option<Arc<str>> {
+        let about = if method == "completion/complete" { params.get("ref")?.as_object()? } else { params };
+        let offers = self.offers.load();
+        let text = |key: &str| about.get(key).and_then(Value::as_str);
+        let by_name = || Some(Arc::clone(&offers.prompt_names.get(text("name")?)?.0));
+        let by_address = || Some(offers.locate(text("uri")?)?.0);
+        Some(Arc::clone(by_name().or_else(by_address)?.label()))
+    }
+
     /// Answers what is asked of resources, prompts and completions. The result is JSON.
     pub async fn answer(
         &self,

@@ -197,6 +197,11 @@ pub(super) fn state(given: &str) -> Option<State<'_>> {
     given.strip_prefix(THEIRS)?.split_once('.').map(|(_, theirs)| State::Theirs(theirs))
 }
 
+/// Whether a state that a client was given is an upstream's own, and its questions, too.
+pub(crate) fn is_servers_own(given: &str) -> bool {
+    matches!(state(given), Some(State::Theirs(_)))
+}
+
 /// A result that is no result yet: the upstream has questions.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

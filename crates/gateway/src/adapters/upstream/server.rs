@@ -24,7 +24,7 @@ use super::{
     relay::{self, ParkedCalls},
     slot::{Slot, Trouble},
     veil::Veil,
-    wire::{self, METHOD_NOT_FOUND, Params, Raw},
+    wire::{self, METHOD_NOT_FOUND, Params, Raw, RpcError},
 };
 use crate::{
     bearers::Bearers,
@@ -43,6 +43,8 @@ struct Tries {
     failures: u32,
     timed_out: bool,
     lost: bool,
+    /// What the server itself answered instead of a result.
+    said: Option<RpcError>,
 }
 
 impl Tries {
@@ -53,6 +55,10 @@ impl Tries {
             Some(Failure::Gone(_) | Failure::SessionLost | Failure::Unreachable(_) | Failure::Broken(_))
         );
         self.failures += u32::from(self.lost);
+        self.said = match failure {
+            Some(Failure::Rpc(error)) => Some(error.clone()),
+            _ => None,
+        };
     }
 
     fn not_opened(&mut self, trouble: &Trouble) {
@@ -66,10 +72,19 @@ impl Tries {
         let end = match asked {
             Ok(raw) => raw.end(|text| veil.cover(text)),
             Err(error) => {
-                let code = error.code.as_str();
-                let kind = if self.timed_out { "timeout" } else { code };
-                let message = error.message.clone();
-                End::failed(Failed { code: code.into(), message, kind: kind.into() }, None)
+                let failed = match &self.said {
+                    Some(RpcError { code, message, .. }) => {
+                        let code = code.to_string();
+                        let message = veil.cover(message.clone());
+                        Failed { kind: code.clone().into(), code: code.into(), message }
+                    }
+                    None => {
+                        let code = error.code.as_str();
+                        let kind = if self.timed_out { "timeout" } else { code };
+                        Failed { code: code.into(), message: error.message.clone(), kind: kind.into() }
+                    }
+                };
+                End::failed(failed, None)
             }
         };
         let before = match self.lost {
@@ -83,6 +98,14 @@ impl Tries {
         };
         End { reconnects: before + self.failures, connection, ..end }
     }
+}
+
+/// Counts the time that something takes as time in which the server did nothing for a call.
+async fn waiting<T>(recorded: [Option<&OpenSpan>; 2], work: impl Future<Output = T>) -> T {
+    let since = Instant::now();
+    let done = work.await;
+    recorded.into_iter().flatten().for_each(|span| span.queued(since.elapsed()));
+    done
 }
 
 /// What has to be looked into, by whoever keeps the catalogues.
@@ -244,13 +267,21 @@ impl Upstream {
     ) -> Result<Raw, Error> {
         let place = Place { server: self.name(), tool: about };
         self.pressure.check()?;
-        let _permit = self.permit(place).await?;
+        let recorded = [caller.span.as_deref(), span.map(Arc::as_ref)];
+        let _permit = match self.permits.try_acquire() {
+            Ok(permit) => permit,
+            Err(_) => waiting(recorded, self.permit(place)).await?,
+        };
         // It may have said so while this call waited for its turn.
         self.pressure.check()?;
         let slot = self.slot(&caller.session);
         let mut again = false;
         loop {
-            let peer = slot.peer().await.map_err(|trouble| {
+            let opened = match slot.now() {
+                Some(_) => slot.peer().await,
+                None => waiting(recorded, slot.peer()).await,
+            };
+            let peer = opened.map_err(|trouble| {
                 tries.not_opened(&trouble);
                 self.covered(error::of_opening(place, &trouble))
             })?;
@@ -287,9 +318,6 @@ impl Upstream {
 
     /// A place among the calls that the upstream takes at once. Whoever waits too long for one is told.
     async fn permit(&self, place: Place<'_>) -> Result<SemaphorePermit<'_>, Error> {
-        if let Ok(permit) = self.permits.try_acquire() {
-            return Ok(permit);
-        }
         match tokio::time::timeout(self.settings.call_timeout, self.permits.acquire()).await {
             Ok(Ok(permit)) => Ok(permit),
             Ok(Err(_)) => Err(Error::internal("the server is stopping")),

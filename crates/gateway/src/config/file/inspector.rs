@@ -26,6 +26,8 @@ pub(in crate::config) struct Inspector {
     /// What we are called in what is recorded. `MCP_SERVER_ID` goes before it.
     #[schemars(extend("default" = "aqueduct"))]
     pub(in crate::config) server_id: Option<Text>,
+    /// Words that every session recorded here is found by, as in `tags = ["production", "team-a"]`; 16 at the most.
+    pub(in crate::config) tags: Option<Vec<Text>>,
     /// For how many days traces are kept, today among them.
     #[schemars(transform = bounds::TRACE_DAYS.into_schema())]
     pub(in crate::config) keep_days: Option<Number>,

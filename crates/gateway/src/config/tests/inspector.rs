@@ -16,6 +16,7 @@ fn agents_may_report_on_this_machine_by_default_and_every_key_takes_effect() {
     assert_eq!(level("mail_send"), Level::Preview, "the longest pattern counts");
     assert_eq!((level("mail_read"), level("other")), (Level::Off, Level::Metadata));
     assert_eq!((inspector.keep_days, inspector.keep_bytes), (3, 33_554_432));
+    assert_eq!(inspector.tags, ["production", "team-a"]);
     assert_eq!(inspector.otlp_http.wanted(true).unwrap().to_string(), "[::1]:14318");
     assert_eq!(inspector.otlp_grpc.wanted(false), None);
     let names: Vec<_> = inspector.export.iter().map(|export| export.name.as_str()).collect();
@@ -32,6 +33,7 @@ fn agents_may_report_on_this_machine_by_default_and_every_key_takes_effect() {
 fn mistakes_are_told_with_what_helps_and_without_secrets() {
     for (text, message, help) in [
         ("capture = 'all'", "capture 'all' is none of off, metadata, preview", ""),
+        ("tags = ['a,b']", "the tag 'a,b' must have 1 to 64 bytes and no comma", "production"),
         ("keep_days = 0", "'inspector.keep_days' is 0, but must be between 1 and 3650 days", ""),
         ("otlp_http = 'banana'", "'banana' is neither an IP address with a port nor 'off'", "127.0.0.1:4318"),
         ("otlp_http = '0.0.0.0:1'", "'0.0.0.0:1' can be reached from other machines", "--allow-remote"),

@@ -69,6 +69,7 @@ impl Front {
             return None;
         }
         let span = self.traced(&session, tool_call, headers);
+        traced::may_go_on(span.as_deref(), &client, &tool_call.tool, &arguments);
         let request_id = tool_call.id.clone().into_owned();
         let ready = Ready { endpoint, arguments, client, request_id, self_contained, span };
         let gateway = Arc::clone(&self.gateway);
@@ -114,8 +115,8 @@ impl Front {
         let about = (request.method, request.name.as_deref());
         let session = self.session_of_request(headers, principal, known, request.era, about)?;
         session.start();
-        let span = traced::elsewhere(&self.gateway, &session, id, request, Given::of_headers(headers));
-        let request = OwnedElsewhere::new(request, span)?;
+        let around = Given::of_headers(headers);
+        let request = OwnedElsewhere::new(&self.gateway, &session, id, request, around)?;
         let reply = elsewhere::answer(&self.gateway, &session, id, request).await;
         Some(match reply {
             Some(reply) => json(StatusCode::OK, reply),

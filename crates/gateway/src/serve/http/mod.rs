@@ -34,11 +34,12 @@ use super::{
     connections::{self, Bounds},
     frame::{self, Era, Frame, Opens},
     handler::Handler,
-    reply,
+    reply, traced,
 };
 use crate::{
     pipeline::Gateway,
     session::{CancelledBy, Session, Transport},
+    trace::ids::Given,
 };
 
 /// What the HTTP side needs to know besides the gateway.
@@ -204,6 +205,8 @@ impl Front {
                     return json(StatusCode::BAD_REQUEST, reply::error(&id, reply::PARSE_ERROR, message));
                 };
                 let answer = call::not_utf8(&session, offset);
+                let around = Given::of_headers(&parts.headers);
+                traced::unreadable(&self.gateway, &session, (&id, &tool), around, &answer);
                 return json(StatusCode::OK, reply::tool_result(&id, &answer, era == Era::SelfContained));
             }
             Frame::Call(tool_call) => {

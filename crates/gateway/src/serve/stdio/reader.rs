@@ -94,8 +94,8 @@ impl Reader {
         }
         match frame::read(line) {
             Frame::Refused(reply) => end_line(replies, &reply),
-            Frame::NotUtf8 { id, tool: _, era, offset } => {
-                end_line(replies, &self.not_utf8(&id, era, offset))
+            Frame::NotUtf8 { id, tool, era, offset } => {
+                end_line(replies, &self.not_utf8(&id, &tool, era, offset))
             }
             Frame::Call(tool_call) => self.call(line, &tool_call, replies),
             Frame::Cancelled(id) => {
@@ -121,11 +121,13 @@ impl Reader {
         }
     }
 
-    fn not_utf8(&self, id: &str, era: Era, offset: usize) -> Vec<u8> {
+    fn not_utf8(&self, id: &str, tool: &str, era: Era, offset: usize) -> Vec<u8> {
         if !self.has_begun(era) {
             return reply::error(id, reply::PARSE_ERROR, "The message is not valid UTF-8");
         }
-        let answer = call::not_utf8(&self.connection.session, offset);
+        let Connection { gateway, session, .. } = &*self.connection;
+        let answer = call::not_utf8(session, offset);
+        traced::unreadable(gateway, session, (id, tool), Given::default(), &answer);
         reply::tool_result(id, &answer, era == Era::SelfContained)
     }
 
@@ -145,11 +147,13 @@ impl Reader {
                 end_line(replies, &reply::tool_result(&tool_call.id, &answer, self_contained));
             }
             Admitted::Call(endpoint, arguments) if tool_call.plain && connection.fast_path => {
+                let (client, span) = (call::client(&connection.session, tool_call), self.traced(tool_call));
+                traced::may_go_on(span.as_deref(), &client, &tool_call.tool, &arguments);
                 let ready = Ready {
                     endpoint,
                     arguments,
-                    client: call::client(&connection.session, tool_call),
-                    span: self.traced(tool_call),
+                    client,
+                    span,
                     request_id: tool_call.id.clone().into_owned(),
                     self_contained,
                 };
@@ -177,8 +181,9 @@ impl Reader {
         if connection.gateway.upstreams().is_none() || !self.has_begun(request.era) {
             return false;
         }
-        let span = traced::elsewhere(&connection.gateway, &connection.session, id, request, Given::default());
-        let Some(request) = OwnedElsewhere::new(request, span) else { return false };
+        let (gateway, session) = (&connection.gateway, &connection.session);
+        let request = OwnedElsewhere::new(gateway, session, id, request, Given::default());
+        let Some(request) = request else { return false };
         connection.session.start();
         let (connection, id) = (Arc::clone(connection), id.to_owned());
         let work =

@@ -143,13 +143,20 @@ impl Packed {
     /// Whether it says what its session is about: a request that was served, work that goes on by itself, or where a
     /// report begins.
     pub(crate) fn is_root(&self) -> bool {
-        self.parent.is_none() || self.kind == Kind::Server || self.is_run()
+        (self.parent.is_none() || self.kind == Kind::Server || self.is_run()) && !self.is_look()
     }
 
     /// Whether it stands for itself in the list of operations. Work that goes on by itself is part of the request that
     /// began it, where that is known.
     pub(crate) fn is_listed(&self) -> bool {
         self.is_root() && !(self.is_run() && self.text(Text::ParentRequest).is_some())
+    }
+
+    /// Whether it asks how something is that is a session of its own.
+    fn is_look(&self) -> bool {
+        self.kind == Kind::Server
+            && self.text(Text::Request) != Some(session_id(&self.session))
+            && self.text(Text::Method).is_some_and(|method| method.starts_with("tasks/"))
     }
 
     fn is_run(&self) -> bool {

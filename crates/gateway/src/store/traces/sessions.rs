@@ -10,12 +10,13 @@ use super::{
     rows::hex_digits,
     schema::{engine_code, status_code},
 };
-use crate::trace::{Nanos, Status, TraceId};
+use crate::trace::{Engine, Nanos, Status, TraceId};
 
 const TITLE_BYTES_MAX: usize = 256;
 
 /// Who a session is of is taken from its first root, or from whatever came first until there is one. Its outcome is that of
-/// its last root, once nothing of it goes on.
+/// its last root, once nothing of it goes on. Whoever names the id of something of another kind says nothing of how that
+/// came out.
 const UPDATE: &str = "
 UPDATE sessions SET
     spans = spans + ?2,
@@ -24,12 +25,12 @@ UPDATE sessions SET
     waiting = waiting + ?5,
     started = min(started, ?6),
     ended = max(coalesce(ended, ?7), coalesce(?7, ended)),
-    root_status = CASE WHEN ?8 >= coalesce(last_root, ?8) THEN ?9 ELSE root_status END,
-    last_root = CASE WHEN ?8 IS NULL THEN last_root ELSE max(coalesce(last_root, ?8), ?8) END,
+    root_status = CASE WHEN engine = ?10 AND ?8 >= coalesce(last_root, ?8) THEN ?9 ELSE root_status END,
+    last_root = CASE WHEN engine = ?10 THEN max(coalesce(last_root, ?8), ?8) ELSE last_root END,
     status = CASE
         WHEN waiting + ?5 > 0 THEN 1
         WHEN running + ?4 > 0 THEN 0
-        WHEN ?8 >= coalesce(last_root, ?8) THEN ?9
+        WHEN engine = ?10 AND ?8 >= coalesce(last_root, ?8) THEN ?9
         WHEN root_status IS NOT NULL THEN root_status
         WHEN errors + ?3 > 0 THEN 3
         ELSE 2 END
@@ -210,7 +211,9 @@ impl<'a, 't> Changes<'a, 't> {
             if change.first_root.is_none_or(|known| span.started < known.started) {
                 change.first_root = Some(span);
             }
-            if change.last_root.is_none_or(|known| span.started >= known.started) {
+            // What runs by itself says more of its session than who named it.
+            let weight = |root: &Packed| (root.engine != Engine::Inbound, root.started);
+            if change.last_root.is_none_or(|known| weight(span) >= weight(known)) {
                 change.last_root = Some(span);
             }
         }
@@ -260,6 +263,7 @@ impl<'a, 't> Changes<'a, 't> {
                 change.last,
                 last_root.map(|(started, _)| started),
                 last_root.map(|(_, status)| status),
+                change.last_root.map(|span| engine_code(span.engine)),
             ])?;
             if let Some(root) = change.first_root {
                 describe.execute(params![

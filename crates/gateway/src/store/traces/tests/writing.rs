@@ -302,3 +302,24 @@ async fn a_long_trace_has_each_span_once_however_it_comes() {
     let (session, spans) = store.session("r-10000").await.unwrap().unwrap();
     assert_eq!((session.span_count, spans.len()), (202, 202));
 }
+
+/// REQ-ISESS-03
+#[tokio::test]
+async fn who_names_the_id_of_a_run_says_nothing_of_how_it_came_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut appender = store.appender();
+    let run = Span {
+        engine: crate::trace::Engine::Asyncio,
+        kind: crate::trace::Kind::Internal,
+        status: Status::Error,
+        attributes: attributes(&[(names::REQUEST_ID, json!("r-1"))]),
+        ..span(1)
+    };
+    let named = |number: u64| Span { session: "r-1".to_owned(), ..span(number) };
+    // In one batch and in the next.
+    appender.append(&batch([run, named(2)]), NOW).unwrap();
+    appender.append(&batch([named(3)]), NOW).unwrap();
+    let (session, spans) = store.session("r-1").await.unwrap().unwrap();
+    assert_eq!((session.status, session.engine, spans.len()), ("error", "asyncio", 3));
+}
