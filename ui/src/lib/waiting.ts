@@ -52,6 +52,13 @@ export function watchWaiting(): () => void {
   };
 }
 
+/** Everything that is there to be answered, by its name: where this is the same, nothing has moved. */
+export function namesOf(found: Waiting | null): string {
+  if (found === null) return "";
+  const { approvals, inputs, challenges, blocks } = found;
+  return [...approvals, ...inputs, ...challenges].map(({ id }) => id).concat(blocks.map(({ agent }) => agent)).join("\n");
+}
+
 export function countOf(found: Waiting | null): number {
   return found === null ? 0 : found.approvals.length + found.challenges.length + found.blocks.length + found.inputs.length;
 }

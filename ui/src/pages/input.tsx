@@ -53,7 +53,7 @@ export function InputCard({ input, now, mayAct }: { input: Input; now: number; m
       )}
       {missing.length > 0 && <p class="error-text" role="alert">Still to be filled in: {missing.map(plain).join(", ")}</p>}
       {told !== null && <p class="error-text" role="alert">{told}</p>}
-      <p class="muted ids"><code>{input.id}</code> · <a href={to.session(input.session_id)}>its session</a></p>
+      <p class="muted ids"><code>{input.id}</code> · <a href={to.connection(input.session_id)}>calls of its client</a></p>
     </article>
   );
 }

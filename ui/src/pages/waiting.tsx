@@ -5,8 +5,8 @@ import { ago, plain } from "../lib/format.ts";
 import { useLoad, useNow, useTitle } from "../lib/hooks.ts";
 import { to } from "../lib/router.ts";
 import { useSignal } from "../lib/signal.ts";
-import { countOf, lookWaiting, waiting, waitingProblem } from "../lib/waiting.ts";
-import { Left, useAct } from "../parts/act.tsx";
+import { countOf, lookWaiting, namesOf, waiting, waitingProblem } from "../lib/waiting.ts";
+import { Left, Moved, useAct, useMoved } from "../parts/act.tsx";
 import { Empty, Loading, ProblemNote } from "../parts/basic.tsx";
 import { Code } from "../parts/code.tsx";
 import { SpanTable } from "../parts/spans.tsx";
@@ -26,63 +26,67 @@ export default function Waiting() {
   useEffect(() => void lookWaiting(), []);
   const operations = [...(running.data?.operations ?? []), ...(busy.data?.operations ?? [])];
   const mayAct = role === "operator";
+  // Whatever comes, goes or stands above the others moves them.
+  const hasMoved = useMoved([problem !== null, mayAct, namesOf(found), ...(approved.data?.approvals ?? []).map(({ id }) => id)].join("\n"));
   const byAge = <T extends { asked_at: string }>(list: T[]): T[] => [...list].sort((a, b) => a.asked_at.localeCompare(b.asked_at));
   return (
-    <section class="page waiting">
-      <div class="bar"><h1>Waiting</h1></div>
-      <ProblemNote problem={problem} again={() => void lookWaiting()} />
-      {!mayAct && (
-        <p class="note" role="note">Your key is a viewer's: you see what waits, and whoever has the operator's key answers it.</p>
-      )}
-      {!found && !problem && <Loading what="what waits" />}
-      {found && countOf(found) === 0 && (
-        <Empty title="Nobody waits for you">
-          <p>Calls that are destructive or worse stop here until you have answered, and what servers ask a person is asked here too. The same can be done in the terminal:</p>
-          <p class="command"><code>aqueduct operator pending</code></p>
-          <p>What asks and what does not is up to the <code>[safety]</code> part of the configuration.</p>
-        </Empty>
-      )}
-      {found && found.approvals.length > 0 && (
-        <section aria-label="Approvals">
-          <h2>To be approved</h2>
-          {byAge(found.approvals).map((approval) => <ApprovalCard key={approval.id} approval={approval} now={now} mayAct={mayAct} />)}
-        </section>
-      )}
-      {found && found.inputs.length > 0 && (
-        <section aria-label="Inputs asked for">
-          <h2>Asked by servers</h2>
-          {byAge(found.inputs).map((input) => <InputCard key={input.id} input={input} now={now} mayAct={mayAct} />)}
-        </section>
-      )}
-      {found && found.challenges.length > 0 && (
-        <section aria-label="Verification codes">
-          <h2>Verification codes</h2>
-          {byAge(found.challenges).map((challenge) => <ChallengeCard key={challenge.id} challenge={challenge} now={now} mayAct={mayAct} />)}
-        </section>
-      )}
-      {found && found.blocks.length > 0 && (
-        <section aria-label="Blocked agents">
-          <h2>Blocked agents</h2>
-          {found.blocks.map((block) => <BlockCard key={block.agent} block={block} mayAct={mayAct} />)}
-        </section>
-      )}
-      {approved.data && approved.data.approvals.length > 0 && (
-        <section aria-label="Approved and not used yet">
-          <h2>Approved, not used yet</h2>
-          {approved.data.approvals.map((approval) => (
-            <ApprovedLine key={approval.id} approval={approval} now={now} mayAct={mayAct} onDone={approved.again} />
-          ))}
-        </section>
-      )}
-      <section aria-label="Operations under way">
-        <h2>Under way</h2>
-        <ProblemNote problem={running.problem ?? busy.problem} />
-        {operations.length === 0 && running.data && <p class="muted">No operation runs or waits right now.</p>}
-        {operations.length > 0 && (
-          <SpanTable spans={operations} action={(span) => <CancelOperation span={span} onDone={() => { running.again(); busy.again(); }} />} />
+    <Moved.Provider value={hasMoved}>
+      <section class="page waiting">
+        <div class="bar"><h1>Waiting</h1></div>
+        <ProblemNote problem={problem} again={() => void lookWaiting()} />
+        {!mayAct && (
+          <p class="note" role="note">Your key is a viewer's: you see what waits, and whoever has the operator's key answers it.</p>
         )}
+        {!found && !problem && <Loading what="what waits" />}
+        {found && !problem && countOf(found) === 0 && (
+          <Empty title="Nobody waits for you">
+            <p>Calls that are destructive or worse stop here until you have answered, and what servers ask a person is asked here too. The same can be done in the terminal:</p>
+            <p class="command"><code>aqueduct operator pending</code></p>
+            <p>What asks and what does not is up to the <code>[safety]</code> part of the configuration.</p>
+          </Empty>
+        )}
+        {found && found.approvals.length > 0 && (
+          <section aria-label="Approvals">
+            <h2>To be approved</h2>
+            {byAge(found.approvals).map((approval) => <ApprovalCard key={approval.id} approval={approval} now={now} mayAct={mayAct} />)}
+          </section>
+        )}
+        {found && found.inputs.length > 0 && (
+          <section aria-label="Inputs asked for">
+            <h2>Asked by servers</h2>
+            {byAge(found.inputs).map((input) => <InputCard key={input.id} input={input} now={now} mayAct={mayAct} />)}
+          </section>
+        )}
+        {found && found.challenges.length > 0 && (
+          <section aria-label="Verification codes">
+            <h2>Verification codes</h2>
+            {byAge(found.challenges).map((challenge) => <ChallengeCard key={challenge.id} challenge={challenge} now={now} mayAct={mayAct} />)}
+          </section>
+        )}
+        {found && found.blocks.length > 0 && (
+          <section aria-label="Blocked agents">
+            <h2>Blocked agents</h2>
+            {found.blocks.map((block) => <BlockCard key={block.agent} block={block} mayAct={mayAct} />)}
+          </section>
+        )}
+        {approved.data && approved.data.approvals.length > 0 && (
+          <section aria-label="Approved and not used yet">
+            <h2>Approved, not used yet</h2>
+            {approved.data.approvals.map((approval) => (
+              <ApprovedLine key={approval.id} approval={approval} now={now} mayAct={mayAct} onDone={approved.again} />
+            ))}
+          </section>
+        )}
+        <section aria-label="Operations under way">
+          <h2>Under way</h2>
+          <ProblemNote problem={running.problem ?? busy.problem} />
+          {operations.length === 0 && running.data && <p class="muted">No operation runs or waits right now.</p>}
+          {operations.length > 0 && (
+            <SpanTable spans={operations} action={(span) => <CancelOperation span={span} onDone={() => { running.again(); busy.again(); }} />} />
+          )}
+        </section>
       </section>
-    </section>
+    </Moved.Provider>
   );
 }
 
@@ -144,6 +148,7 @@ function ApprovedLine({ approval, now, mayAct, onDone }: { approval: Approval; n
         <Left until={approval.expires_at} now={now} />
         {mayAct && <button type="button" class="deny" disabled={isBusy || isFresh} onClick={() => void revoke()}>Take back</button>}
       </header>
+      <Code label="Parameters" value={approval.params} />
       {told !== null && <p class="error-text" role="alert">{told}</p>}
     </article>
   );

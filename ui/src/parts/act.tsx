@@ -1,24 +1,44 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { createContext } from "preact";
+import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { post, Problem, said } from "../api/client.ts";
 import { left } from "../lib/format.ts";
 import { lookWaiting } from "../lib/waiting.ts";
 
-/** Buttons that have only just appeared are not pressed yet: the click may have been meant for what stood there before. */
+/** Buttons that have only just come to where they are do nothing yet: the click may have been meant for what stood there before. */
 const FRESH_MS = 700;
+
+/** Whether what is shown around here has only just moved. */
+export const Moved = createContext(false);
+
+/** True from the picture in which `shown` is new until people can have seen it. */
+export function useMoved(shown: string): boolean {
+  const known = useRef<string | null>(null);
+  const until = useRef(0);
+  const [, again] = useState(0);
+  // Not in an effect: the buttons would already stand there, ready to be pressed.
+  if (known.current !== shown) {
+    known.current = shown;
+    until.current = performance.now() + FRESH_MS;
+  }
+  useEffect(() => {
+    const timer = setTimeout(() => again((round) => round + 1), until.current - performance.now() + 1);
+    return () => clearTimeout(timer);
+  }, [shown]);
+  return performance.now() < until.current;
+}
 
 /** Does one thing, and says what came of it where it was asked for. */
 export function useAct(): { told: string | null; isBusy: boolean; isFresh: boolean; act(path: string, body?: unknown): Promise<unknown> } {
   const [told, setTold] = useState<string | null>(null);
   const [isBusy, setBusy] = useState(false);
-  const [isFresh, setFresh] = useState(true);
+  const isFresh = useContext(Moved);
   const isThere = useRef(true);
-  useEffect(() => {
-    const timer = setTimeout(() => setFresh(false), FRESH_MS);
-    return () => {
+  useEffect(
+    () => () => {
       isThere.current = false;
-      clearTimeout(timer);
-    };
-  }, []);
+    },
+    [],
+  );
   const act = async (path: string, body?: unknown): Promise<unknown> => {
     setBusy(true);
     setTold(null);
