@@ -1,18 +1,14 @@
 import { plain } from "../lib/format.ts";
+import { piecesOf } from "../lib/json.ts";
 import { Copy } from "./basic.tsx";
 
-/** Longer values are shown as plain text: a colour for every word of them would only make them slow. */
-const COLOURED_CHARS_MAX = 40_000;
-
-const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)|\b(true|false|null)\b/g;
-
-/** A value of others, as text and never as anything else. JSON is indented and coloured. */
+/** A value of others, as text and never as anything else. JSON is indented and coloured, and its long texts have their lines. */
 export function Code({ value, label }: { value: unknown; label: string }) {
   const text = pretty(value);
   return (
     <div class="code">
       <pre tabIndex={0} aria-label={label}>
-        {text.isJson && text.text.length <= COLOURED_CHARS_MAX ? coloured(plain(text.text)) : plain(text.text)}
+        {text.isJson ? marked(text.text) : plain(text.text)}
       </pre>
       <Copy text={text.text} />
     </div>
@@ -32,18 +28,6 @@ export function pretty(value: unknown): { text: string; isJson: boolean } {
   return { text: value, isJson: false };
 }
 
-function coloured(text: string) {
-  const parts = [];
-  let from = 0;
-  for (const found of text.matchAll(TOKENS)) {
-    if (found.index > from) parts.push(text.slice(from, found.index));
-    const [all, string, colon] = found;
-    if (string !== undefined) {
-      parts.push(<span class={colon === undefined ? "string" : "name"}>{string}</span>);
-      if (colon !== undefined) parts.push(colon);
-    } else parts.push(<span class="number">{all}</span>);
-    from = found.index + all.length;
-  }
-  parts.push(text.slice(from));
-  return parts;
+function marked(json: string) {
+  return piecesOf(json).map(({ kind, text }) => (kind === "plain" ? plain(text) : <span class={kind}>{plain(text)}</span>));
 }
