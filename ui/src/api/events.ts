@@ -2,17 +2,29 @@
 
 import { signalOf } from "../lib/signal.ts";
 import { access, address, headers, problemOf } from "./client.ts";
-import { Parser } from "./sse.ts";
+import { type Message, Parser } from "./sse.ts";
 import type { EventData, LiveEvent } from "./types.ts";
 
 export type Connection = "off" | "connecting" | "open" | "lost";
 
 /** The server says something every 15 seconds; what is silent for longer is gone. */
 const SILENCE_MS = 40_000;
+/** How long is waited for what was told before. */
+const BEFORE_MS = 3000;
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 10_000;
 
 export const connection = signalOf<Connection>("off");
+
+function eventsOf(messages: Message[]): LiveEvent[] {
+  return messages.flatMap(({ id, event, data }) => {
+    try {
+      return [{ seq: id, name: event, data: JSON.parse(data) as EventData }];
+    } catch {
+      return [];
+    }
+  });
+}
 
 class Live {
   private readonly listeners = new Set<(events: LiveEvent[]) => void>();
@@ -34,6 +46,34 @@ class Live {
     this.abort?.abort();
     this.abort = null;
     connection.set("off");
+  }
+
+  /**
+   * What was told before now, up to so many events, the oldest first. Nothing is known of it before the first event has
+   * come: numbers are counted from one that was seen.
+   */
+  async before(amount: number, stop: AbortSignal): Promise<LiveEvent[]> {
+    const last = Number(this.lastId);
+    if (!(last > 0)) return [];
+    const enough = new AbortController();
+    const signal = AbortSignal.any([stop, enough.signal, AbortSignal.timeout(BEFORE_MS)]);
+    const found: LiveEvent[] = [];
+    try {
+      const after = Math.max(0, last - amount);
+      const response = await fetch(address("events", { after }), { headers: headers(), signal, cache: "no-store", credentials: "omit" });
+      if (!response.ok || !response.body) return [];
+      const parser = new Parser();
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      while (Number(parser.id) < last) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        found.push(...eventsOf(parser.push(value)));
+      }
+    } catch {
+      // What has come until then is shown.
+    }
+    enough.abort();
+    return found.filter(({ seq }) => Number(seq) <= last);
   }
 
   private async run(stop: AbortSignal): Promise<void> {
@@ -79,13 +119,7 @@ class Live {
         if (done) return parser.retry;
         clearTimeout(timer);
         timer = setTimeout(() => silence.abort(), SILENCE_MS);
-        const events = parser.push(value).flatMap(({ id, event, data }) => {
-          try {
-            return [{ seq: id, name: event, data: JSON.parse(data) as EventData }];
-          } catch {
-            return [];
-          }
-        });
+        const events = eventsOf(parser.push(value));
         this.lastId = parser.id;
         if (events.length > 0) for (const listener of [...this.listeners]) listener(events);
       }

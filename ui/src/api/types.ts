@@ -22,6 +22,10 @@ export interface SpanRow {
   operation: string | null;
   peer: string | null;
   agent: string | null;
+  /** What the client calls itself, where it has said so. */
+  client?: string | null;
+  /** The server that was called within it. */
+  server?: string | null;
   request_id: string | null;
   error: string | null;
   /** Somebody else says so; nothing of it was recorded here. */
@@ -67,6 +71,7 @@ export interface SessionRow {
   status: Status;
   title: string;
   agent: string | null;
+  client?: string | null;
   connection: string | null;
   principal: string | null;
   transport: string | null;
@@ -105,6 +110,8 @@ export interface ServerRow {
   error?: string | null;
   tools: number | null;
   held: number;
+  /** Only reports know it. */
+  reported?: boolean;
 }
 
 export interface OperationStats {
@@ -269,6 +276,9 @@ export interface EventData {
   operation?: string | null;
   peer?: string | null;
   agent?: string | null;
+  client?: string | null;
+  server?: string | null;
+  reported?: boolean;
   name?: string | null;
   error_code?: string | number | null;
   duration_us?: number | null;

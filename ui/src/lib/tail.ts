@@ -1,6 +1,7 @@
 /** The live view's rows: a request is one row from its start to its end, everything else is a row of its own. */
 
 import type { EventData, LiveEvent, SpanRow } from "../api/types.ts";
+import { besides, namesOf, whereOf, whoOf } from "./spans.ts";
 
 export interface TailRow {
   key: string;
@@ -11,7 +12,8 @@ export interface TailRow {
   title: string;
   detail: string;
   peer: string;
-  agent: string;
+  who: string;
+  reported: boolean;
   duration_us: number | null;
   error: string;
   trace_id: string;
@@ -40,7 +42,8 @@ export class Tail {
         const known = this.requests.get(event.data.span_id);
         if (known) {
           // A new object, so that who shows it sees the difference.
-          const done = { ...rowOf(event), key: known.key, at_us: known.at_us, kind: "request" };
+          const done = rowOf(event);
+          Object.assign(done, { key: known.key, at_us: known.at_us, kind: "request", peer: done.peer || known.peer, who: known.who || done.who });
           const index = this.rows.indexOf(known);
           if (index >= 0) this.rows[index] = done;
           this.requests.delete(event.data.span_id);
@@ -61,12 +64,31 @@ export class Tail {
       if (!this.isRaw && event.name.startsWith("Session")) continue;
       const row = rowOf(event);
       this.rows.unshift(row);
+      if (!this.isRaw && row.direction === "outbound") this.leadsTo(row);
       if (!this.isRaw && event.name === "McpRequestStarted") {
         row.kind = "request";
         this.requests.set(event.data.span_id, row);
       }
     }
     for (const old of this.rows.splice(ROWS_MAX)) this.requests.delete(old.span_id);
+  }
+
+  /** A request goes to the servers that are called within it, which is known where no other one of its session is under way. */
+  private leadsTo(call: TailRow): void {
+    const around = [...this.requests.values()].filter((row) => row.direction === "inbound" && row.session_id === call.session_id);
+    const [known] = around;
+    if (!known || around.length > 1 || call.peer === "" || known.peer.split(", ").includes(call.peer)) return;
+    const next = { ...known, peer: known.peer ? `${known.peer}, ${call.peer}` : call.peer };
+    const index = this.rows.indexOf(known);
+    if (index >= 0) this.rows[index] = next;
+    this.requests.set(known.span_id, next);
+  }
+
+  /** Puts events that were told before behind the others. The oldest come first. */
+  before(events: LiveEvent[]): void {
+    const known = new Set(this.rows.map((row) => row.key));
+    const older = events.map(rowOf).filter((row) => !known.has(row.key)).reverse();
+    this.rows = [...this.rows, ...older].slice(0, ROWS_MAX);
   }
 
   /** Fills an empty view with what was there before it was opened. The latest come first. */
@@ -79,10 +101,10 @@ export class Tail {
         kind: "request",
         status: span.status,
         direction: span.kind === "client" ? "outbound" : "inbound",
-        title: span.operation ?? span.tool ?? span.name,
-        detail: span.operation || span.tool ? span.name : "",
-        peer: span.peer ?? "",
-        agent: span.agent ?? "",
+        ...namesOf(span),
+        peer: whereOf(span),
+        who: whoOf(span),
+        reported: span.reported,
         duration_us: span.duration_us,
         error: span.error ?? "",
         trace_id: span.trace_id,
@@ -97,17 +119,18 @@ export class Tail {
 }
 
 function rowOf({ seq, name, data }: LiveEvent): TailRow {
-  const title = data.operation ?? data.tool ?? data.name ?? data.title ?? data.method ?? name;
+  const title = String(data.operation ?? data.tool ?? data.name ?? data.title ?? data.method ?? name);
   return {
     key: `event ${seq} ${data.span_id}`,
     at_us: data.at_us,
     kind: name,
     status: statusOf(name, data),
     direction: data.direction ?? null,
-    title: String(title),
-    detail: detailOf(name, data),
-    peer: data.peer ?? "",
-    agent: data.agent ?? "",
+    title,
+    detail: besides(detailOf(name, data), title),
+    peer: whereOf({ peer: data.peer ?? null, server: data.server ?? null }),
+    who: whoOf({ agent: data.agent ?? null, client: data.client ?? null }),
+    reported: data.reported === true,
     duration_us: data.duration_us ?? null,
     error: data.error_code === null || data.error_code === undefined ? "" : String(data.error_code),
     trace_id: data.trace_id,
@@ -141,6 +164,6 @@ function progress({ progress: done, total, message }: EventData): string {
 /** Every word of the text has to be somewhere in the row. */
 export function fits(row: TailRow, text: string, status: string): boolean {
   if (status !== "" && row.status !== status) return false;
-  const where = `${row.title} ${row.detail} ${row.peer} ${row.agent} ${row.error} ${row.session_id} ${row.kind}`.toLowerCase();
+  const where = `${row.title} ${row.detail} ${row.peer} ${row.who} ${row.error} ${row.session_id} ${row.kind}`.toLowerCase();
   return text.toLowerCase().split(/\s+/).every((word) => where.includes(word));
 }

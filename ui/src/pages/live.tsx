@@ -1,16 +1,19 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get } from "../api/client.ts";
+import { live } from "../api/events.ts";
 import type { LiveEvent, SpanRow } from "../api/types.ts";
 import { count, duration, plain } from "../lib/format.ts";
 import { useEvents, useSettled, useTitle } from "../lib/hooks.ts";
 import { changeQuery, to, usePlace } from "../lib/router.ts";
 import { fits, Tail, type TailRow } from "../lib/tail.ts";
-import { choicesOf, Empty, FirstTraffic, Select, StatusMark, TextField, Time } from "../parts/basic.tsx";
+import { choicesOf, Empty, FirstTraffic, ReportedMark, Select, StatusMark, TextField, Time } from "../parts/basic.tsx";
 
 /** So many rows are shown at once; the filter looks at all that are kept. */
 const SHOWN_MAX = 250;
 /** Pictures are this far apart at least, in milliseconds. */
 const PICTURE_MS = 50;
+/** So many events that were told before are shown where every event is a row. */
+const BEFORE = 200;
 
 export default function Live() {
   useTitle("Live");
@@ -27,6 +30,8 @@ export default function Live() {
   const shownAt = useRef(0);
   const seenWhenPaused = useRef(0);
   const [isSeeded, setSeeded] = useState(false);
+  /** Whether anything was ever called. */
+  const [isKnown, setKnown] = useState(false);
 
   const show = (): void => {
     queued.current = 0;
@@ -50,14 +55,20 @@ export default function Live() {
   useEffect(() => {
     tail.current = new Tail(isRaw);
     const abort = new AbortController();
-    get<{ operations: SpanRow[] }>("operations", { limit: 100 }, abort.signal).then(
-      ({ operations }) => {
-        if (!isRaw) tail.current.seed(operations);
+    setSeeded(false);
+    const fill = async (): Promise<void> => {
+      const { operations } = await get<{ operations: SpanRow[] }>("operations", { limit: 100 }, abort.signal);
+      setKnown(operations.length > 0);
+      if (isRaw) tail.current.before(await live.before(BEFORE, abort.signal));
+      else tail.current.seed(operations);
+    };
+    void fill()
+      .catch(() => undefined)
+      .then(() => {
+        if (abort.signal.aborted) return;
         setSeeded(true);
         show();
-      },
-      () => abort.signal.aborted || setSeeded(true),
-    );
+      });
     return () => {
       abort.abort();
       clearTimeout(queued.current);
@@ -105,7 +116,12 @@ export default function Live() {
           onChange={(view) => changeQuery({ view })}
         />
       </div>
-      {rows.length === 0 && isSeeded && (
+      {rows.length === 0 && isSeeded && isKnown && (
+        <Empty title="Nothing has happened since this page was opened">
+          <p>Events come here as they happen. What was called before is among the <a href="/live">requests</a> and the <a href="/operations">operations</a>.</p>
+        </Empty>
+      )}
+      {rows.length === 0 && isSeeded && !isKnown && (
         <Empty title="Waiting for the first call">
           <FirstTraffic />
         </Empty>
@@ -124,7 +140,7 @@ export default function Live() {
                 <th>Status</th>
                 <th class="main">{isRaw ? "Event" : "Request"}</th>
                 <th class="opt">Server</th>
-                <th class="opt">Agent</th>
+                <th class="opt">Who</th>
                 <th class="number">Took</th>
               </tr>
             </thead>
@@ -155,10 +171,11 @@ function Row({ row, isRaw }: { row: TailRow; isRaw: boolean }) {
         <span class="arrow" title={way} aria-label={way}>{arrow}</span>
         <a data-row href={target}>{plain(row.title)}</a>
         <span class="muted"> {plain(row.detail)}</span>
+        <ReportedMark reported={row.reported} />
         {row.error && <span class="error-text"> {plain(row.error)}</span>}
       </td>
       <td class="opt">{plain(row.peer)}</td>
-      <td class="opt">{plain(row.agent)}</td>
+      <td class="opt">{plain(row.who)}</td>
       <td class="number took">{row.duration_us === null ? "" : duration(row.duration_us)}</td>
     </tr>
   );

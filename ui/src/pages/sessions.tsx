@@ -1,15 +1,14 @@
-import { useRef } from "preact/hooks";
 import type { SessionRow } from "../api/types.ts";
 import { count, duration, plain } from "../lib/format.ts";
-import { useEvents, useSettled, useTitle } from "../lib/hooks.ts";
+import { useSettled, useTitle } from "../lib/hooks.ts";
 import { changeQuery, to, usePlace } from "../lib/router.ts";
+import { whoOf } from "../lib/spans.ts";
 import { choicesOf, Empty, EngineMark, FirstTraffic, Loading, ProblemNote, Select, ReportedMark, StatusMark, TextField, Time } from "../parts/basic.tsx";
 import { More } from "../parts/more.tsx";
-import { usePaged } from "../parts/paged.ts";
+import { useFollowing, usePaged } from "../parts/paged.ts";
 import { sinceOf, TIMES } from "../lib/times.ts";
 
-/** How often a list that is at its beginning is loaded again because something happened. */
-const FRESH_MS = 1000;
+const PAGE = 100;
 
 export default function Sessions() {
   useTitle("Sessions");
@@ -19,20 +18,10 @@ export default function Sessions() {
   const time = query.get("time") ?? "";
   const agent = useSettled(query.get("agent") ?? "", 250);
   const text = useSettled(query.get("q") ?? "", 250);
-  const filter = { engine, status, agent, q: text, since_us: sinceOf(time), limit: 100 };
+  const filter = { engine, status, agent, q: text, since_us: sinceOf(time), limit: PAGE };
   const paged = usePaged<SessionRow>("sessions", "sessions", filter, (row) => row.session_id);
   const isFiltered = Boolean(engine || status || agent || text || time);
-
-  // The list follows what happens as long as only its first page is shown.
-  const freshAt = useRef(0);
-  useEvents((events) => {
-    if (paged.rows.length > 100 || scrollY > 200) return;
-    if (!events.some(({ name }) => name === "SessionStarted" || name === "SessionFinished")) return;
-    if (performance.now() - freshAt.current < FRESH_MS || paged.isLoading) return;
-    freshAt.current = performance.now();
-    paged.again();
-  });
-
+  useFollowing(paged, PAGE, ["SessionStarted", "SessionFinished"]);
   return (
     <section class="page">
       <div class="bar">
@@ -63,7 +52,7 @@ export default function Sessions() {
                 <th>Status</th>
                 <th class="main">Session</th>
                 <th>Engine</th>
-                <th class="opt">Agent</th>
+                <th class="opt">Who</th>
                 <th class="opt">By</th>
                 <th class="number opt">Spans</th>
                 <th class="number opt">Errors</th>
@@ -81,7 +70,7 @@ export default function Sessions() {
                     {row.tags.map((tag) => <span key={tag} class="tag">{plain(tag)}</span>)}
                   </td>
                   <td class="side"><EngineMark engine={row.engine} /></td>
-                  <td class="opt">{plain(row.agent ?? "")}</td>
+                  <td class="opt">{plain(whoOf(row))}</td>
                   <td class="opt">{plain(row.principal ?? row.connection ?? "")}{row.transport && <span class="muted"> {row.transport}</span>}</td>
                   <td class="number opt">{count(row.span_count)}</td>
                   <td class={`number opt ${row.error_count > 0 ? "error-text" : "muted"}`}>{count(row.error_count)}</td>

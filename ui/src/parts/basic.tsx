@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Problem } from "../api/client.ts";
 import type { Engine } from "../api/types.ts";
 import { clock } from "../lib/format.ts";
@@ -198,21 +198,25 @@ export function TextField(props: {
   label: string;
   value: string;
   placeholder?: string;
-  /** Left out where there is little room, unless it says something. */
-  isOptional?: boolean;
+  /** What may be meant. */
+  offers?: string[];
   onInput(value: string): void;
 }) {
+  const list = useId();
+  const offers = props.offers ?? [];
   return (
-    <label class={`field ${props.isOptional && props.value === "" ? "opt" : ""}`}>
+    <label class="field">
       <span>{props.label}</span>
       <input
         type="text"
         value={props.value}
         placeholder={props.placeholder ?? ""}
+        list={offers.length > 0 ? list : undefined}
         spellcheck={false}
         autocomplete="off"
         onInput={(event) => props.onInput(event.currentTarget.value)}
       />
+      {offers.length > 0 && <datalist id={list}>{offers.map((value) => <option key={value} value={value} />)}</datalist>}
     </label>
   );
 }

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Problem, type Query, said } from "../api/client.ts";
+import { useEvents } from "../lib/hooks.ts";
 
 export interface Paged<T> {
   rows: T[];
@@ -63,4 +64,34 @@ export function usePaged<T>(path: string, list: string, query: Query, idOf: (row
     more: () => cursor !== null && !isLoading && void load(cursor),
     again: () => setRound((now) => now + 1),
   };
+}
+
+/** How often a list is loaded again because something happened, at the most. */
+const FRESH_MS = 1500;
+/** Several events of one moment are one reason to look. */
+const SETTLE_MS = 150;
+/** Who has scrolled this far reads; what they read does not move. */
+const READING_PX = 200;
+
+/** The list follows what happens as long as only its first page is shown, of so many rows. */
+export function useFollowing<T>(paged: Paged<T>, rows: number, names: readonly string[]): void {
+  const latest = useRef(paged);
+  latest.current = paged;
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
+  const lookedAt = useRef(0);
+  const look = (): void => {
+    timer.current = null;
+    const now = latest.current;
+    if (document.hidden || now.rows.length > rows || scrollY > READING_PX) return;
+    if (now.isLoading) timer.current = setTimeout(look, FRESH_MS);
+    else {
+      lookedAt.current = performance.now();
+      now.again();
+    }
+  };
+  useEvents((events) => {
+    if (timer.current !== null || !events.some(({ name }) => names.includes(name))) return;
+    timer.current = setTimeout(look, Math.max(SETTLE_MS, lookedAt.current + FRESH_MS - performance.now()));
+  });
+  useEffect(() => () => void (timer.current !== null && clearTimeout(timer.current)), []);
 }

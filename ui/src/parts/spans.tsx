@@ -1,44 +1,56 @@
 import type { ComponentChildren } from "preact";
+import { useContext } from "preact/hooks";
 import type { SpanRow } from "../api/types.ts";
 import { duration, plain } from "../lib/format.ts";
 import { to } from "../lib/router.ts";
-import { StatusMark, Time } from "./basic.tsx";
+import { namesOf, whereOf, whoOf } from "../lib/spans.ts";
+import { Moved, useMoved } from "./act.tsx";
+import { ReportedMark, StatusMark, Time } from "./basic.tsx";
 
 /** A list of spans, each a link into its trace. */
 export function SpanTable({ spans, action }: { spans: SpanRow[]; action?: (span: SpanRow) => ComponentChildren }) {
+  // A row that slides to where another one was is not acted on by a click that was meant for that one.
+  const hasMoved = useMoved(action ? spans.map((span) => span.span_id).join() : "");
+  const isAroundMoved = useContext(Moved);
   return (
-    <div class="table">
-      <table class="list">
-        <thead>
-          <tr>
-            <th>Started</th>
-            <th>Status</th>
-            <th class="main">Operation</th>
-            <th class="opt">Server</th>
-            <th class="opt">Agent</th>
-            <th class="number">Time</th>
-            {action && <th><span class="unseen">Actions</span></th>}
-          </tr>
-        </thead>
-        <tbody>
-          {spans.map((span) => (
-            <tr key={span.trace_id + span.span_id} class={span.status}>
-              <td class="time"><Time us={span.started_us} /></td>
-              <td class="state"><StatusMark status={span.status} brief /></td>
-              <td class="main">
-                <a data-row href={to.trace(span.trace_id, span.span_id)}>{plain(span.operation ?? span.tool ?? span.name)}</a>
-                <span class="muted"> {plain(span.operation || span.tool ? span.name : (span.method ?? ""))}</span>
-                {span.error && <div class="error-text">{plain(span.error)}</div>}
-              </td>
-              <td class="opt">{plain(span.peer ?? "")}</td>
-              <td class="opt">{plain(span.agent ?? "")}</td>
-              <td class="number took"><Duration span={span} /></td>
-              {action && <td class="actions">{action(span)}</td>}
+    <Moved.Provider value={hasMoved || isAroundMoved}>
+      <div class="table">
+        <table class="list">
+          <thead>
+            <tr>
+              <th>Started</th>
+              <th>Status</th>
+              <th class="main">Operation</th>
+              <th class="opt">Server</th>
+              <th class="opt">Who</th>
+              <th class="number">Time</th>
+              {action && <th><span class="unseen">Actions</span></th>}
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+          </thead>
+          <tbody>
+            {spans.map((span) => {
+              const { title, detail } = namesOf(span);
+              return (
+                <tr key={span.trace_id + span.span_id} class={span.status}>
+                  <td class="time"><Time us={span.started_us} /></td>
+                  <td class="state"><StatusMark status={span.status} brief /></td>
+                  <td class="main">
+                    <a data-row href={to.trace(span.trace_id, span.span_id)}>{plain(title)}</a>
+                    <span class="muted"> {plain(detail)}</span>
+                    <ReportedMark reported={span.reported} />
+                    {span.error && <div class="error-text">{plain(span.error)}</div>}
+                  </td>
+                  <td class="opt">{plain(whereOf(span))}</td>
+                  <td class="opt">{plain(whoOf(span))}</td>
+                  <td class="number took"><Duration span={span} /></td>
+                  {action && <td class="actions">{action(span)}</td>}
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+    </Moved.Provider>
   );
 }
 

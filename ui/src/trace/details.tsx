@@ -76,7 +76,7 @@ function Summary({ span, again }: { span: SpanFull; again(): void }) {
         {span.waited_us > 0 && (
           <span class="muted"> = {duration(lasts - span.waited_us)} working + <span class="waited">{duration(span.waited_us)} waiting</span></span>
         )}
-        <CancelOperation span={span} onDone={again} />
+        <CancelOperation key={span.span_id} span={span} onDone={again} />
       </p>
       {span.waited_us > 0 && (
         <svg class="split" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
