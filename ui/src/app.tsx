@@ -1,14 +1,15 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { access, forgetKey, get, health, said } from "./api/client.ts";
+import { access, forgetKey, get, health, Problem, said } from "./api/client.ts";
 import { connection, live } from "./api/events.ts";
 import type { Health } from "./api/types.ts";
+import { pageTitle } from "./lib/hooks.ts";
 import { HELP, helpIsOpen, PAGES } from "./lib/keys.ts";
 import { go, usePlace } from "./lib/router.ts";
 import { useSignal } from "./lib/signal.ts";
 import { chooseTheme, theme } from "./lib/theme.ts";
 import { countOf, waiting as waitingSignal, watchWaiting } from "./lib/waiting.ts";
-import { Dialog, Empty, Loading } from "./parts/basic.tsx";
+import { Dialog, Empty, Loading, ProblemNote } from "./parts/basic.tsx";
 import { KeyDialog } from "./parts/key.tsx";
 
 type Loader = () => Promise<{ default: ComponentType }>;
@@ -30,37 +31,80 @@ const LOADERS: Record<string, Loader> = {
 };
 
 const HEALTH_MS = 15_000;
+/** How often a gateway that has not let us in is asked again. */
+const KNOCK_MS = 3000;
+
+/** Whether the gateway takes the key, and why not. */
+function useEntrance(): { isIn: boolean; problem: Problem | null; again(): void } {
+  const { key, isTried } = useSignal(access);
+  const [taken, setTaken] = useState<string | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [round, setRound] = useState(0);
+  const again = (): void => setRound((now) => now + 1);
+  const isIn = key !== null && (isTried || taken === key);
+  // One request alone shows the key. Several with a wrong one would lock this address out before anybody has read why.
+  useEffect(() => {
+    if (key === null || isIn) return;
+    let isCurrent = true;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    get<Health>("health").then(
+      (answer) => {
+        if (!isCurrent) return;
+        health.set(answer);
+        setProblem(null);
+        setTaken(key);
+      },
+      (error: unknown) => {
+        if (!isCurrent) return;
+        setProblem(error instanceof Problem ? error : new Problem(0, "UNREADABLE", said(error)));
+        if (error instanceof Problem && error.status === 0) timer = setTimeout(again, KNOCK_MS);
+      },
+    );
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [key, isIn, round]);
+  return { isIn, problem, again };
+}
 
 export function App() {
   const { key, asks, why } = useSignal(access);
+  const { isIn, problem, again } = useEntrance();
   const isHelpOpen = useSignal(helpIsOpen);
+  const title = useSignal(pageTitle);
+  const waiting = countOf(useSignal(waitingSignal));
   useEffect(() => {
-    if (key === null) {
-      live.stop();
-      return;
-    }
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${title || "Aqueduct Inspector"}`;
+  }, [title, waiting]);
+  useEffect(() => {
+    if (!isIn) return;
     const look = (): void => {
       get<Health>("health").then(
         (answer) => health.set(answer),
         () => undefined,
       );
     };
-    look();
+    if (health.get() === null) look();
     live.start();
     const stop = watchWaiting();
     const timer = setInterval(look, HEALTH_MS);
     return () => {
       clearInterval(timer);
       stop();
+      live.stop();
     };
-  }, [key]);
+  }, [isIn, key]);
   return (
     <>
       <a class="skip" href="#main" onClick={() => document.querySelector<HTMLElement>("main")?.focus()}>
         Skip to the content
       </a>
       <Header />
-      <main id="main" tabIndex={-1}>{key !== null && <Content />}</main>
+      <main id="main" tabIndex={-1}>
+        {key !== null && !isIn && problem && <section class="page"><div class="bar"><h1>The Inspector</h1></div><ProblemNote problem={problem} again={again} /></section>}
+        {key !== null && (isIn || !problem) && <Content isIn={isIn} />}
+      </main>
       {(key === null || asks) && <KeyDialog why={why} />}
       {isHelpOpen && <Help />}
     </>
@@ -130,20 +174,21 @@ function Header() {
   );
 }
 
-function Content() {
+/** The page itself is loaded meanwhile, but asks for nothing before the key was taken. */
+function Content({ isIn }: { isIn: boolean }) {
   const { path } = usePlace();
   const [first = "", second] = path;
   const name = second === undefined ? first : first === "sessions" ? "session" : first === "servers" ? "server" : first;
   const [page, setPage] = useState<{ name: string; Page: ComponentType } | null>(null);
-  const [failed, setFailed] = useState<string | null>(null);
+  const [isFailed, setFailed] = useState(false);
   const loader = Object.hasOwn(LOADERS, name) ? LOADERS[name] : undefined;
   useEffect(() => {
     if (!loader) return;
     let isCurrent = true;
-    setFailed(null);
+    setFailed(false);
     loader().then(
       ({ default: Page }) => isCurrent && setPage({ name, Page }),
-      (error: unknown) => isCurrent && setFailed(said(error)),
+      () => isCurrent && setFailed(true),
     );
     return () => {
       isCurrent = false;
@@ -158,17 +203,34 @@ function Content() {
       </Empty>
     );
   }
-  if (failed !== null) {
-    return (
-      <Empty title="This page could not be loaded">
-        <p>{failed}</p>
-        <button type="button" onClick={() => location.reload()}>Load everything again</button>
-      </Empty>
-    );
-  }
-  if (page?.name !== name) return <Loading what="the page" />;
+  if (isFailed) return <NotLoaded />;
+  if (page?.name !== name || !isIn) return <Loading what="the page" />;
   const { Page } = page;
   return <Page key={path.join("/")} />;
+}
+
+/** A page comes from the gateway like everything else. A new gateway has new pages, which are loaded with everything else. */
+function NotLoaded() {
+  const [told, setTold] = useState("");
+  const [isBusy, setBusy] = useState(false);
+  const tryAgain = async (): Promise<void> => {
+    setBusy(true);
+    setTold("");
+    try {
+      await get<Health>("health");
+      location.reload();
+    } catch (error) {
+      setTold(said(error));
+    }
+    setBusy(false);
+  };
+  return (
+    <Empty title="The gateway is not reachable">
+      <p>This part of the page comes from it and was not loaded before. Look whether the gateway still runs.</p>
+      <button type="button" disabled={isBusy} onClick={() => void tryAgain()}>Try again</button>
+      {told && <p class="error-text" role="alert">{told}</p>}
+    </Empty>
+  );
 }
 
 function Help() {

@@ -8,6 +8,8 @@ import "./style/base.css";
 import "./style/parts.css";
 
 takeKeyFromAddress();
+// A key that is pasted into the address of a page that is open loads nothing again.
+addEventListener("hashchange", takeKeyFromAddress);
 startTheme();
 startRouter();
 startKeys();

@@ -16,8 +16,10 @@ export class Problem extends Error {
   }
 }
 
-export const access = signalOf<{ key: string | null; asks: boolean; why: string | null }>({
+/** `isTried` says that the gateway has taken the key already. */
+export const access = signalOf<{ key: string | null; isTried: boolean; asks: boolean; why: string | null }>({
   key: read(),
+  isTried: false,
   asks: false,
   why: null,
 });
@@ -28,7 +30,7 @@ export const health = signalOf<Health | null>(null);
 export function takeKeyFromAddress(): void {
   const found = /^#key=(.+)$/.exec(location.hash);
   if (!found?.[1]) return;
-  history.replaceState(null, "", location.pathname + location.search);
+  history.replaceState(history.state, "", location.pathname + location.search);
   let key = found[1];
   try {
     key = decodeURIComponent(key);
@@ -38,13 +40,13 @@ export function takeKeyFromAddress(): void {
   useKey(key);
 }
 
-export function useKey(key: string): void {
+export function useKey(key: string, isTried = false): void {
   try {
     sessionStorage.setItem(STORED, key);
   } catch {
     // Without storage it lasts until the page is loaded again.
   }
-  access.set({ key, asks: false, why: null });
+  access.set({ key, isTried, asks: false, why: null });
 }
 
 export function forgetKey(why: string | null = null): void {
@@ -54,7 +56,7 @@ export function forgetKey(why: string | null = null): void {
     // Nothing was stored then.
   }
   health.set(null);
-  access.set({ key: null, asks: true, why });
+  access.set({ key: null, isTried: false, asks: true, why });
 }
 
 function read(): string | null {
@@ -92,6 +94,7 @@ export async function post<T>(path: string, body?: unknown): Promise<T> {
 }
 
 async function ask<T>(url: string, init: RequestInit): Promise<T> {
+  const { key } = access.get();
   let response: Response;
   try {
     response = await fetch(url, { ...init, cache: "no-store", credentials: "omit" });
@@ -99,12 +102,12 @@ async function ask<T>(url: string, init: RequestInit): Promise<T> {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new Problem(0, "UNREACHABLE", "The gateway does not answer. Is it still running?");
   }
-  if (!response.ok) throw await problemOf(response);
+  if (!response.ok) throw await problemOf(response, key);
   return (await response.json()) as T;
 }
 
-/** Reads what a refusal says, and asks for the key again where that is what is missing. */
-export async function problemOf(response: Response): Promise<Problem> {
+/** Reads what a refusal says, and asks for the key again where that is what is missing: unless there is another one by now. */
+export async function problemOf(response: Response, key: string | null): Promise<Problem> {
   let code = String(response.status);
   let message = response.statusText || `The gateway answered ${response.status}.`;
   try {
@@ -114,8 +117,8 @@ export async function problemOf(response: Response): Promise<Problem> {
   } catch {
     // Not ours to explain, then.
   }
-  if (response.status === 401) {
-    forgetKey(access.get().key === null ? null : "That key was not accepted. Look for the right one and try again.");
+  if (response.status === 401 && access.get().key === key) {
+    forgetKey(key === null ? null : "That key was not accepted. Look for the right one and try again.");
   }
   return new Problem(response.status, code, message);
 }

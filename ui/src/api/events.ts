@@ -98,6 +98,7 @@ class Live {
     const silence = new AbortController();
     let timer = setTimeout(() => silence.abort(), SILENCE_MS);
     const resume: Record<string, string> = this.lastId ? { "Last-Event-ID": this.lastId } : {};
+    const { key } = access.get();
     try {
       const response = await fetch(address("events"), {
         headers: { ...headers(), Accept: "text/event-stream", ...resume },
@@ -106,7 +107,7 @@ class Live {
         credentials: "omit",
       });
       if (!response.ok || !response.body) {
-        await problemOf(response);
+        await problemOf(response, key);
         return null;
       }
       connection.set("open");

@@ -1,7 +1,9 @@
+import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Problem, type Query, said } from "../api/client.ts";
 import { live } from "../api/events.ts";
 import type { LiveEvent } from "../api/types.ts";
+import { signalOf } from "./signal.ts";
 
 export interface Load<T> {
   data: T | null;
@@ -51,6 +53,18 @@ export function useLoad<T>(path: string | null, query: Query = {}, every = 0): L
   return { data, problem, isLoading, again: () => setRound((now) => now + 1) };
 }
 
+/** How wide the inside of an element is, 0 before that is known. */
+export function useWidth(element: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    if (!element.current) return;
+    const observer = new ResizeObserver(([seen]) => seen && setWidth(Math.round(seen.contentRect.width)));
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, [element]);
+  return width;
+}
+
 /** The time, every so many milliseconds. */
 export function useNow(every: number): number {
   const [now, setNow] = useState(Date.now());
@@ -78,8 +92,9 @@ export function useSettled<T>(value: T, ms: number): T {
   return settled;
 }
 
+/** What the page is called; how many wait stands before it, wherever one looks. */
+export const pageTitle = signalOf("");
+
 export function useTitle(title: string): void {
-  useEffect(() => {
-    document.title = `${title} · Aqueduct Inspector`;
-  }, [title]);
+  useEffect(() => pageTitle.set(`${title} · Aqueduct Inspector`), [title]);
 }

@@ -16,13 +16,15 @@ export const waiting = signalOf<Waiting | null>(null);
 export const waitingProblem = signalOf<Problem | null>(null);
 
 const LOOK_MS = 5000;
+const HIDDEN_ROUNDS = 6;
 /** Several events of one moment are one reason to look. */
 const SETTLE_MS = 50;
 
 export async function lookWaiting(): Promise<void> {
   try {
-    const [{ approvals }, { challenges }, { blocks }, { inputs }] = await Promise.all([
-      get<{ approvals: Approval[] }>("approvals", { state: "pending" }),
+    // One alone first: a key that is not taken any more is shown once, not four times, which would lock its owner out.
+    const { approvals } = await get<{ approvals: Approval[] }>("approvals", { state: "pending" });
+    const [{ challenges }, { blocks }, { inputs }] = await Promise.all([
       get<{ challenges: Challenge[] }>("challenges"),
       get<{ blocks: Block[] }>("blocks"),
       get<{ inputs: Input[] }>("inputs"),
@@ -39,7 +41,9 @@ export function watchWaiting(): () => void {
   let soon: ReturnType<typeof setTimeout> | undefined;
   const look = (): void => void lookWaiting();
   look();
-  const timer = setInterval(() => document.hidden || look(), LOOK_MS);
+  let round = 0;
+  // A page in the background tells in its title how many wait, and may do so later.
+  const timer = setInterval(() => (!document.hidden || ++round % HIDDEN_ROUNDS === 0) && look(), LOOK_MS);
   const stop = live.watch((events) => {
     if (!events.some(({ name }) => name === "WaitingOnSignal" || name === "SignalReceived")) return;
     clearTimeout(soon);

@@ -10,10 +10,10 @@ import { SpanTable } from "../parts/spans.tsx";
 
 export default function Search() {
   const { query } = usePlace();
-  const text = query.get("q") ?? "";
+  const text = (query.get("q") ?? "").trim();
   useTitle(text ? `“${text}”` : "Search");
   const time = query.get("time") ?? "";
-  const paged = usePaged<SpanRow>("search", "spans", { q: text, since_us: sinceOf(time), limit: 100 }, (row) => row.trace_id + row.span_id);
+  const paged = usePaged<SpanRow>(text ? "search" : null, "spans", { q: text, since_us: sinceOf(time), limit: 100 }, (row) => row.trace_id + row.span_id);
   const lag = Number(paged.answer?.["index_lag"] ?? 0);
   return (
     <section class="page">
@@ -26,7 +26,7 @@ export default function Search() {
       {paged.isLoading && paged.rows.length === 0 && <Loading what="what was found" />}
       {!paged.isLoading && paged.rows.length === 0 && !paged.problem && (
         <Empty title={text ? `Nothing has “${text}”` : "Search in every span"}>
-          <p>Names, the values of attributes and errors are searched, whole words of them: <code>tools/call</code>, a server, a word of an argument, an error's code.</p>
+          <p>Names, the values of attributes and errors are searched, whole words of them: <code>tools/call</code>, a server, a word of an argument, an error's code. <code>whal*</code> finds what begins so, and an id its spans.</p>
         </Empty>
       )}
       {paged.rows.length > 0 && <SpanTable spans={paged.rows} />}

@@ -24,7 +24,7 @@ export function KeyDialog({ why }: { why: string | null }) {
       });
       if (response.ok) {
         health.set((await response.json()) as Health);
-        useKey(given);
+        useKey(given, true);
         return;
       }
       const body = (await response.json().catch(() => ({}))) as { error?: { message?: string } };

@@ -13,8 +13,8 @@ export interface Paged<T> {
   again(): void;
 }
 
-/** A list that comes in pages, one behind the other by their cursors. */
-export function usePaged<T>(path: string, list: string, query: Query, idOf: (row: T) => string): Paged<T> {
+/** A list that comes in pages, one behind the other by their cursors. Without a path nothing is asked for. */
+export function usePaged<T>(path: string | null, list: string, query: Query, idOf: (row: T) => string): Paged<T> {
   const [rows, setRows] = useState<T[]>([]);
   const [cursor, setCursor] = useState<string | null>(null);
   const [isLoading, setLoading] = useState(true);
@@ -26,6 +26,12 @@ export function usePaged<T>(path: string, list: string, query: Query, idOf: (row
   const shownFor = useRef("");
 
   const load = async (from: string | null): Promise<void> => {
+    if (path === null) {
+      setCursor(null);
+      setProblem(null);
+      setLoading(false);
+      return;
+    }
     abort.current?.abort();
     const mine = new AbortController();
     abort.current = mine;
