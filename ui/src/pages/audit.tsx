@@ -5,7 +5,7 @@ import { count, plain } from "../lib/format.ts";
 import { useTitle } from "../lib/hooks.ts";
 import { Copy, Empty, Loading, ProblemNote, Time } from "../parts/basic.tsx";
 import { Code } from "../parts/code.tsx";
-import { to } from "../lib/router.ts";
+import { changeQuery, to, usePlace } from "../lib/router.ts";
 
 const PAGE = 100;
 
@@ -20,8 +20,10 @@ export default function Audit() {
   const [entries, setEntries] = useState<AuditEntry[]>([]);
   const [isLoading, setLoading] = useState(true);
   const [problem, setProblem] = useState<Problem | null>(null);
-  const [open, setOpen] = useState<number | null>(null);
-  const [text, setText] = useState("");
+  const { query } = usePlace();
+  const text = query.get("q") ?? "";
+  const open = Number(query.get("entry")) || null;
+  const setOpen = (number: number | null): void => changeQuery({ entry: number === null ? null : String(number) });
   const isThere = useRef(true);
 
   const load = async (before: number | null): Promise<void> => {
@@ -52,7 +54,7 @@ export default function Audit() {
     <section class="page">
       <div class="bar">
         <h1>Audit</h1>
-        <label class="field"><span>Filter</span><input type="search" value={text} placeholder="in what is loaded" onInput={(event) => setText(event.currentTarget.value)} /></label>
+        <label class="field"><span>Filter</span><input type="search" value={text} placeholder="in what is loaded" onInput={(event) => changeQuery({ q: event.currentTarget.value })} /></label>
         <button type="button" onClick={() => void load(null)}>Refresh</button>
         <Verify />
       </div>

@@ -16,6 +16,7 @@ export default function Session() {
     <TraceView
       url={address(`sessions/${encodeURIComponent(id)}`)}
       title={`Session ${id}`}
+      id={id}
       head={({ envelope }) => {
         const session = envelope?.["session"] as SessionRow | undefined;
         return session && <Head session={session} />;

@@ -8,5 +8,5 @@ export default function Trace() {
   const { path } = usePlace();
   const id = path[1] ?? "";
   useTitle(`Trace ${short(id)}`);
-  return <TraceView url={address(`traces/${encodeURIComponent(id)}?as=columns`)} title={`Trace ${id}`} />;
+  return <TraceView url={address(`traces/${encodeURIComponent(id)}?as=columns`)} title={`Trace ${id}`} id={id} />;
 }

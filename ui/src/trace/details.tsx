@@ -4,7 +4,7 @@ import { health, post, said } from "../api/client.ts";
 import type { Attributes, SpanFull } from "../api/types.ts";
 import { bytes, clock, count, duration, plain, short } from "../lib/format.ts";
 import { useLoad } from "../lib/hooks.ts";
-import { to } from "../lib/router.ts";
+import { changeQuery, to, usePlace } from "../lib/router.ts";
 import { useSignal } from "../lib/signal.ts";
 import { Copy, Empty, Loading, ProblemNote, ReportedMark, StatusMark, Time } from "../parts/basic.tsx";
 import { Code } from "../parts/code.tsx";
@@ -18,7 +18,8 @@ type Tab = (typeof TABS)[number];
 let lastTab: Tab = "Attributes";
 
 export function Details({ trace, span: id, round, onClose }: { trace: string; span: string; round: number; onClose(): void }) {
-  const [tab, setTab] = useState<Tab>(lastTab);
+  const asked = usePlace().query.get("tab");
+  const tab = TABS.find((name) => name.toLowerCase() === asked) ?? lastTab;
   const load = useLoad<{ span: SpanFull; }>(`traces/${encodeURIComponent(trace)}/spans/${encodeURIComponent(id)}`);
   const [seen, setSeen] = useState(round);
   if (seen !== round) {
@@ -28,7 +29,7 @@ export function Details({ trace, span: id, round, onClose }: { trace: string; sp
   const span = load.data?.span ?? null;
   const choose = (next: Tab): void => {
     lastTab = next;
-    setTab(next);
+    changeQuery({ tab: next.toLowerCase() });
   };
   const onKey = (event: KeyboardEvent): void => {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;

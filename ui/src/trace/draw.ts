@@ -1,7 +1,7 @@
 /** Draws what is to be seen of a trace: an overview, the axis, and the rows between two edges. */
 
 import { duration } from "../lib/format.ts";
-import { bar, density, ticks, type Window } from "./layout.ts";
+import { bar, density, indent, ticks, type Window } from "./layout.ts";
 import { type Columns, word } from "./model.ts";
 import { ERROR, RUNNING, WAITING } from "./table.ts";
 
@@ -9,9 +9,6 @@ export const ROW = 24;
 export const OVERVIEW = 30;
 export const AXIS = 22;
 export const HEAD = OVERVIEW + AXIS;
-const INDENT = 14;
-/** Deeper rows are not moved further to the right. */
-const INDENTED_MAX = 24;
 const TWISTY = 16;
 
 export interface Colors {
@@ -69,12 +66,8 @@ export interface Picture {
   overview: HTMLCanvasElement | null;
 }
 
-export function twistyLeft(depth: number): number {
-  return 6 + Math.min(depth, INDENTED_MAX) * INDENT;
-}
-
-export function isTwisty(depth: number, x: number): boolean {
-  const left = twistyLeft(depth);
+export function isTwisty(depth: number, split: number, x: number): boolean {
+  const { left } = indent(depth, split);
   return x >= left - 2 && x < left + TWISTY;
 }
 
@@ -184,7 +177,7 @@ function drawName(context: CanvasRenderingContext2D, picture: Picture, index: nu
   const row = picture.rows[index] as number;
   const y = HEAD + index * ROW - picture.scroll;
   const depth = columns.depth[row] as number;
-  const left = twistyLeft(depth);
+  const { left, isDeeper } = indent(depth, picture.split);
   const middle = y + ROW / 2 + 0.5;
   const isFaint = picture.matches !== null && picture.matches[row] === 0;
   context.globalAlpha = isFaint ? 0.4 : 1;
@@ -208,7 +201,15 @@ function drawName(context: CanvasRenderingContext2D, picture: Picture, index: nu
   context.font = `12.5px ${colors.font}`;
   context.fillStyle = columns.status[row] === ERROR ? colors.error : colors.text;
   const name = word(columns, columns.name[row]).slice(0, 120);
-  const from = left + TWISTY + 8;
+  let from = left + TWISTY + 8;
+  if (isDeeper) {
+    // Where it stands does not say any more how deep it is.
+    const level = String(depth + 1);
+    context.fillStyle = colors.muted;
+    context.fillText(level, from, middle);
+    from += context.measureText(level).width + 6;
+    context.fillStyle = columns.status[row] === ERROR ? colors.error : colors.text;
+  }
   context.fillText(name, from, middle);
   const operation = word(columns, columns.operation[row]).slice(0, 80);
   const peer = word(columns, columns.peer[row]).slice(0, 60);

@@ -108,3 +108,12 @@ export function density(
   }
   return { running, errors, most };
 }
+
+const INDENT = 14;
+const MARGIN = 6;
+
+/** How far a row of the tree stands to the right. At least half of the column stays for names, however deep they are. */
+export function indent(depth: number, column: number): { left: number; isDeeper: boolean } {
+  const levels = Math.max(0, Math.floor((column / 2 - MARGIN) / INDENT));
+  return { left: MARGIN + Math.min(depth, levels) * INDENT, isDeeper: depth > levels };
+}

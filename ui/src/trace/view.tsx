@@ -1,14 +1,14 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Problem } from "../api/client.ts";
-import { count, duration, plain } from "../lib/format.ts";
+import { count, duration, plain, short } from "../lib/format.ts";
 import { useSettled } from "../lib/hooks.ts";
 import { changeQuery, usePlace } from "../lib/router.ts";
-import { Empty, Loading, ProblemNote } from "../parts/basic.tsx";
+import { Copy, Empty, Loading, ProblemNote, StatusMark, Time } from "../parts/basic.tsx";
 import { Details } from "./details.tsx";
 import { loadSpans, type Loaded } from "./load.ts";
 import { matching, rowOf, spanId, word } from "./model.ts";
-import { ERROR } from "./table.ts";
+import { ERROR, STATUSES } from "./table.ts";
 import { Waterfall } from "./waterfall.tsx";
 import "../style/trace.css";
 
@@ -20,11 +20,12 @@ interface Props {
   /** Where the spans are. */
   url: string;
   title: string;
+  id: string;
   head?: (loaded: Loaded) => ComponentChildren;
 }
 
 /** Spans as tree and waterfall, with the details of the one that is selected. */
-export function TraceView({ url, title, head }: Props) {
+export function TraceView({ url, title, id, head }: Props) {
   const { query } = usePlace();
   const [loaded, setLoaded] = useState<Loaded | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -50,6 +51,14 @@ export function TraceView({ url, title, head }: Props) {
   );
 
   const columns = loaded?.columns ?? null;
+  // A link to another span of what is shown changes nothing but the address.
+  const wantedId = query.get("span") ?? "";
+  useEffect(() => {
+    if (wantedId === selectedId.current) return;
+    selectedId.current = wantedId;
+    if (columns) setSelected(wantedId ? rowOf(columns, wantedId) : -1);
+    if (wantedId) setOpen(true);
+  }, [wantedId]);
   useEffect(() => {
     if (columns) setSelected(selectedId.current ? rowOf(columns, selectedId.current) : -1);
   }, [columns]);
@@ -109,7 +118,7 @@ export function TraceView({ url, title, head }: Props) {
   if (problem && !columns) {
     return (
       <section class="page">
-        <h1>{title}</h1>
+        <div class="bar"><h1>{plain(title)}</h1></div>
         {problem.status === 404 ? (
           <Empty title="This is not here, or not any more">
             <p>Days are kept as long as the retention says. It may also never have been recorded.</p>
@@ -126,13 +135,15 @@ export function TraceView({ url, title, head }: Props) {
     <section class={`trace ${isOpen && selected >= 0 ? "with-details" : ""}`}>
       <div class="bar">
         <h1 title={title}>{plain(columns.length > 0 ? word(columns, columns.name[0]) : title)}</h1>
-        {head?.(loaded)}
+        {head ? head(loaded) : columns.length > 0 && <StatusMark status={STATUSES[columns.status[0] ?? 0] ?? ""} />}
         <span class="facts">
+          {columns.length > 0 && <><Time us={columns.origin} /> · </>}
           <b>{duration(columns.end)}</b> · {count(columns.length)} spans
           {columns.errors > 0 && <span class="error-text"> · {count(columns.errors)} failed</span>}
           {columns.open > 0 && <span class="run-text"> · {count(columns.open)} open</span>}
           {loaded.envelope === null && <span role="status"> · still loading …</span>}
           {loaded.envelope?.["truncated"] === true && <span class="cut-mark"> · more spans than are shown</span>}
+          <span class="muted"> · <code title={id}>{short(plain(id))}</code> <Copy text={id} /></span>
           {columns.orphans > 0 && <span class="muted" title="Their parents were not recorded, or elsewhere."> · {count(columns.orphans)} without their parent</span>}
         </span>
         <label class="field find">

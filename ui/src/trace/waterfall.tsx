@@ -220,7 +220,7 @@ export function Waterfall({ columns, selected, matches, onSelect, onOpen }: Prop
     }
     const { x, row } = point(event);
     if (row < 0 || Math.abs(x - split) < 6) return;
-    if (isTwisty(columns.depth[row] as number, x) && columns.below[row] !== 0) toggle(row);
+    if (isTwisty(columns.depth[row] as number, split, x) && columns.below[row] !== 0) toggle(row);
     else {
       onSelect(row);
       onOpen(row);
