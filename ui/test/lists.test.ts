@@ -2,8 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { EventData, LiveEvent, SpanRow } from "../src/api/types.ts";
 import { piecesOf } from "../src/lib/json.ts";
+import { runsOf } from "../src/lib/runs.ts";
 import { isEndable, namesOf, whereOf, whoOf } from "../src/lib/spans.ts";
 import { Tail } from "../src/lib/tail.ts";
+import { stepOf } from "../src/lib/times.ts";
+import { indent } from "../src/trace/layout.ts";
 
 const SPAN = { span_id: "a", trace_id: "t", session_id: "s", kind: "server", status: "running", name: "tools/call read", method: "tools/call", operation: "read", tool: null, peer: null, agent: "aqueduct", error: null, reported: false, request_id: "r" } as SpanRow;
 
@@ -72,4 +75,22 @@ test("a text of several lines is shown with them, and nothing in it looks like w
   assert.deepEqual(text(told), ['{\n  ', 'name:"content"', ":", " ", `lines:${told.content}`, "  ", 'name:"path"', ":", " ", 'string:"/a\\\\n"', "\n}"]);
   const long = { a: "x".repeat(50_000), b: "1\n2" };
   assert.deepEqual(piecesOf(JSON.stringify(long, null, 2)).map(({ kind }) => kind), ["plain", "lines", "plain"]);
+});
+
+test("lines run through steps that follow each other, and stop where nothing was called", () => {
+  const point = (at_us: number, p50_us: number | null = 1) => ({ at_us, p50_us, p95_us: p50_us, p99_us: p50_us, calls: 1, errors: 0 });
+  const runs = runsOf([point(0), point(10), point(21), point(50), point(60, null), point(70), point(80)], 10);
+  assert.deepEqual(runs.map((run) => run.map(({ at_us }) => at_us)), [[0, 10, 21], [50], [70, 80]]);
+  assert.deepEqual(runsOf([], 10), []);
+  assert.equal(stepOf("24h"), 24 * 60_000_000);
+  assert.equal(stepOf("15m"), 60_000_000);
+});
+
+test("however deep, half of the column is left for names", () => {
+  assert.deepEqual(indent(0, 460), { left: 6, isDeeper: false });
+  assert.deepEqual(indent(3, 460), { left: 48, isDeeper: false });
+  for (const column of [120, 220, 460]) {
+    const { left, isDeeper } = indent(70, column);
+    assert.ok(left <= column / 2 && isDeeper, `${left} of ${column}`);
+  }
 });

@@ -119,6 +119,19 @@ test("who calls stands left of who is called, and circles end", () => {
   assert.ok(Number(y) < passed.y || Number(y) > passed.y + 44, long.path);
   assert.ok(drawn.width >= 3 * NODE_WIDTH && drawn.height > 0);
   assert.deepEqual(layout({ nodes: [], edges: [] }).nodes, []);
+  // Two layers go into a telephone's width, and three come as near as they may.
+  const two = { nodes: ["a", "b"].map(node), edges: [edge("a", "b")] };
+  assert.ok(layout(two, 360).width <= 360);
+  assert.ok(layout(two).width > 360);
+});
+
+test("no two numbers of the call graph stand on each other", () => {
+  const ids = Array.from({ length: 8 }, (_, i) => `n${i}`);
+  const nodes = ids.map((id) => ({ id, kind: "agent" as const, label: id }));
+  const edges = ids.slice(0, 4).flatMap((from) => ids.slice(4).map((to) => ({ from, to, calls: 1, errors: 0, p50_us: null, p95_us: null })));
+  const drawn = layout({ nodes, edges }).edges;
+  const near = drawn.filter((one, i) => drawn.some((other, j) => j > i && Math.abs(one.labelX - other.labelX) < 6 && Math.abs(one.labelY - other.labelY) < 12));
+  assert.deepEqual(near.map(({ from, to }) => `${from} ${to}`), []);
 });
 
 test("a form sends what was filled in, as the kinds that were asked for", () => {

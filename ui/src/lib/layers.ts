@@ -18,6 +18,7 @@ export interface Layout {
   edges: Drawn[];
   width: number;
   height: number;
+  nodeWidth: number;
 }
 
 /** A place that an edge keeps free in a layer which it only passes. */
@@ -29,13 +30,20 @@ interface Slot {
 export const NODE_WIDTH = 168;
 export const NODE_HEIGHT = 44;
 const GAP_X = 150;
+/** Where there is little room, layers come nearer and nodes become narrower, but no more than this. */
+const NODE_WIDTH_MIN = 112;
+const GAP_X_MIN = 64;
+/** A letter of a label is about so wide, and a line of it so tall. */
+const LETTER = 7;
+const LINE = 15;
 const GAP_Y = 34;
 const PASS_HEIGHT = 14;
 const MARGIN = 16;
 /** Sweeps over the layers that bring connected nodes near each other. */
 const SWEEPS = 6;
 
-export function layout(graph: Graph): Layout {
+/** Places everything in so much room from left to right, if it goes. */
+export function layout(graph: Graph, room = Infinity): Layout {
   const ids = new Map(graph.nodes.map((node) => [node.id, node]));
   const edges = graph.edges.filter((edge) => ids.has(edge.from) && ids.has(edge.to));
   const layer = layersOf(graph.nodes, edges);
@@ -57,13 +65,14 @@ export function layout(graph: Graph): Layout {
     return stops.slice(1).map((to, at): [string, string] => [stops[at] as string, to]);
   });
   order(columns, links);
+  const { nodeWidth, gap } = widths(columns.length, room - 2 * MARGIN);
   const tall = (column: Slot[]): number =>
     column.reduce((sum, slot) => sum + (slot.isNode ? NODE_HEIGHT : PASS_HEIGHT), 0) + (column.length - 1) * GAP_Y;
   const height = 2 * MARGIN + Math.max(NODE_HEIGHT, ...columns.map(tall));
   const nodes: Placed[] = [];
   const points = new Map<string, { x: number; y: number }>();
   columns.forEach((column, index) => {
-    const x = MARGIN + index * (NODE_WIDTH + GAP_X);
+    const x = MARGIN + index * (nodeWidth + gap);
     let y = (height - tall(column)) / 2;
     for (const slot of column) {
       const size = slot.isNode ? NODE_HEIGHT : PASS_HEIGHT;
@@ -74,17 +83,27 @@ export function layout(graph: Graph): Layout {
     }
   });
   const amount = (pick: (edge: GraphEdge) => string, id: string): number => edges.filter((edge) => pick(edge) === id).length;
+  const labels: Label[] = [];
   return {
     nodes,
+    nodeWidth,
     edges: edges.map((edge, index) => {
       const stops = [edge.from, ...(passes[index] ?? []), edge.to].map((id) => points.get(id) as { x: number; y: number });
       // Edges are near each other where many of them meet; the label stands at the other end.
       const isSpread = amount((one) => one.from, edge.from) > amount((one) => one.to, edge.to);
-      return drawn(edge, stops, isSpread);
+      return drawn(edge, stops, nodeWidth, isSpread, labels);
     }),
-    width: 2 * MARGIN + columns.length * NODE_WIDTH + Math.max(0, columns.length - 1) * GAP_X,
+    width: 2 * MARGIN + columns.length * nodeWidth + Math.max(0, columns.length - 1) * gap,
     height,
   };
+}
+
+/** How wide nodes are, and how far apart, for so many layers. */
+function widths(layers: number, room: number): { nodeWidth: number; gap: number } {
+  const gaps = Math.max(1, layers - 1);
+  const gap = Math.min(GAP_X, Math.max(GAP_X_MIN, (room - layers * NODE_WIDTH) / gaps));
+  const nodeWidth = Math.min(NODE_WIDTH, Math.max(NODE_WIDTH_MIN, (room - gaps * gap) / Math.max(1, layers)));
+  return { nodeWidth, gap };
 }
 
 /** The longest way to a node from where nobody calls. An edge that closes a circle does not count. */
@@ -155,11 +174,26 @@ interface Point {
   y: number;
 }
 
-function drawn(edge: GraphEdge, stops: Point[], labelAtEnd: boolean): Drawn {
+interface Label extends Point {
+  wide: number;
+}
+
+/** Where a label may stand along its edge, the best place first. */
+const PLACES = [0.34, 0.5, 0.2, 0.66, 0.8];
+
+/** The first of these places where no other label is, or else the best. */
+function free(places: Point[], wide: number, labels: Label[]): Point {
+  const isFree = ({ x, y }: Point): boolean => labels.every((one) => Math.abs(one.x - x) >= (one.wide + wide) / 2 || Math.abs(one.y - y) >= LINE);
+  const found = places.find(isFree) ?? (places[0] as Point);
+  labels.push({ ...found, wide });
+  return found;
+}
+
+function drawn(edge: GraphEdge, stops: Point[], nodeWidth: number, labelAtEnd: boolean, labels: Label[]): Drawn {
   const from = stops[0] as Point;
   const to = stops[stops.length - 1] as Point;
   if (edge.from === edge.to) {
-    const x = from.x + NODE_WIDTH / 2;
+    const x = from.x + nodeWidth / 2;
     const y = from.y - NODE_HEIGHT / 2;
     const path = `M${x - 20} ${y} C${x - 30} ${y - 26} ${x + 30} ${y - 26} ${x + 20} ${y}`;
     return { ...edge, path, labelX: x, labelY: y - 13 };
@@ -169,8 +203,8 @@ function drawn(edge: GraphEdge, stops: Point[], labelAtEnd: boolean): Drawn {
   const curves: Curve[] = [];
   for (let i = 1; i < stops.length; i++) {
     const [left, right] = [stops[i - 1] as Point, stops[i] as Point];
-    const start = { x: isBack ? left.x : left.x + NODE_WIDTH, y: left.y + (isBack ? 12 : 0) };
-    const end = { x: isBack ? right.x + NODE_WIDTH : right.x, y: right.y + (isBack ? 12 : 0) };
+    const start = { x: isBack ? left.x : left.x + nodeWidth, y: left.y + (isBack ? 12 : 0) };
+    const end = { x: isBack ? right.x + nodeWidth : right.x, y: right.y + (isBack ? 12 : 0) };
     curves.push({ start, end, bend: Math.max(40, Math.abs(end.x - start.x) / 2) * (isBack ? -1 : 1) });
   }
   const path = curves
@@ -180,7 +214,9 @@ function drawn(edge: GraphEdge, stops: Point[], labelAtEnd: boolean): Drawn {
       return `${begin} C${start.x + bend} ${start.y} ${end.x - bend} ${end.y} ${end.x} ${end.y}`;
     })
     .join(" ");
-  const { x, y } = labelAtEnd ? along(curves[curves.length - 1] as Curve, 0.66) : along(curves[0] as Curve, 0.34);
+  const places = PLACES.map((t) => (labelAtEnd ? along(curves[curves.length - 1] as Curve, 1 - t) : along(curves[0] as Curve, t)));
+  const letters = String(edge.calls).length + (edge.errors > 0 ? String(edge.errors).length + 2 : 0);
+  const { x, y } = free(places, letters * LETTER, labels);
   return { ...edge, path, labelX: x, labelY: y };
 }
 

@@ -100,7 +100,7 @@ export class Tail {
         at_us: span.started_us,
         kind: "request",
         status: span.status,
-        direction: span.kind === "client" ? "outbound" : "inbound",
+        direction: span.kind === "client" ? "outbound" : span.kind === "server" ? "inbound" : null,
         ...namesOf(span),
         peer: whereOf(span),
         who: whoOf(span),

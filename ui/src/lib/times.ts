@@ -11,6 +11,11 @@ export const TIMES: Choice[] = [
   { value: "7d", label: "last 7 days" },
 ];
 
+/** How far apart the points of a plot over that time are: there are sixty of them, and none is shorter than a minute. */
+export function stepOf(word: string): number {
+  return Math.max(1, (MINUTES[word] ?? 0) / 60) * 60_000_000;
+}
+
 /** The beginning of a stretch of time that ends now. Whole minutes, so that the same question stays the same. */
 export function sinceOf(word: string): number | null {
   const minutes = MINUTES[word];

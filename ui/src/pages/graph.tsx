@@ -1,12 +1,19 @@
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import type { Graph, GraphEdge } from "../api/types.ts";
 import { count, duration, plain } from "../lib/format.ts";
-import { useLoad, useTitle } from "../lib/hooks.ts";
-import { layout, NODE_HEIGHT, NODE_WIDTH } from "../lib/layers.ts";
+import { useLoad, useTitle, useWidth } from "../lib/hooks.ts";
+import { layout, NODE_HEIGHT } from "../lib/layers.ts";
 import { changeQuery, to, usePlace } from "../lib/router.ts";
 import { sinceOf, TIMES } from "../lib/times.ts";
 import { Empty, FirstTraffic, Loading, ProblemNote, Select } from "../parts/basic.tsx";
 import "../style/graph.css";
+
+/** The frame around the picture, left and right together. */
+const FRAME = 20;
+/** Between a node's edge and its text. */
+const PADDING = 12;
+/** No node has room for more. */
+const LETTERS_MAX = 40;
 
 const KINDS: Record<string, string> = { client: "client", agent: "agent", server: "server" };
 
@@ -15,8 +22,12 @@ export default function CallGraph() {
   const { query } = usePlace();
   const time = query.get("time") ?? "24h";
   const load = useLoad<Graph>("graph", { since_us: sinceOf(time) }, 5000);
-  const [chosen, setChosen] = useState<string | null>(null);
-  const drawn = useMemo(() => (load.data ? layout(load.data) : null), [load.data]);
+  const asked = query.get("node");
+  const chosen = load.data?.nodes.some(({ id }) => id === asked) ? asked : null;
+  const setChosen = (id: string | null): void => changeQuery({ node: id });
+  const section = useRef<HTMLElement>(null);
+  const wide = useWidth(section);
+  const drawn = useMemo(() => (load.data && wide > 0 ? layout(load.data, wide - FRAME) : null), [load.data, wide]);
   const labels = new Map(load.data?.nodes.map((node) => [node.id, node.label]));
   const most = Math.max(1, ...(load.data?.edges.map((edge) => edge.calls) ?? []));
   const isNear = (edge: GraphEdge): boolean => chosen === null || edge.from === chosen || edge.to === chosen;
@@ -27,7 +38,7 @@ export default function CallGraph() {
     return node.kind === "server" ? to.server(node.label) : node.kind === "agent" ? `/sessions?agent=${encodeURIComponent(node.label)}` : null;
   };
   return (
-    <section class="page">
+    <section ref={section} class="page">
       <div class="bar">
         <h1>Call graph</h1>
         <Select label="Time" value={time} choices={TIMES.filter((one) => one.value)} onChange={(value) => changeQuery({ time: value })} />
@@ -47,29 +58,33 @@ export default function CallGraph() {
                 <path d={edge.path} stroke-width={1 + 3 * Math.sqrt(edge.calls / most)} marker-end="url(#arrow)" />
               </g>
             ))}
-            {drawn.nodes.map((node) => (
-              <g
-                key={node.id}
-                class={`node ${KINDS[node.kind] ?? ""} ${chosen === node.id ? "chosen" : ""}`}
-                transform={`translate(${node.x} ${node.y})`}
-                tabIndex={0}
-                data-row
-                role="button"
-                aria-pressed={chosen === node.id}
-                aria-label={`${node.kind} ${node.label}`}
-                onClick={() => setChosen(chosen === node.id ? null : node.id)}
-                onKeyDown={(event) => {
-                  if (event.key !== "Enter" && event.key !== " ") return;
-                  event.preventDefault();
-                  setChosen(chosen === node.id ? null : node.id);
-                }}
-              >
-                <title>{plain(node.label)}</title>
-                <rect width={NODE_WIDTH} height={NODE_HEIGHT} rx="8" />
-                <text x="12" y="18" class="kind">{node.kind}</text>
-                <text x="12" y="34">{shortened(plain(node.label))}</text>
-              </g>
-            ))}
+            {drawn.nodes.map((node) => {
+              const label = plain(node.label);
+              const short = fitting(label, drawn.nodeWidth - 2 * PADDING);
+              return (
+                <g
+                  key={node.id}
+                  class={`node ${KINDS[node.kind] ?? ""} ${chosen === node.id ? "chosen" : ""}`}
+                  transform={`translate(${node.x} ${node.y})`}
+                  tabIndex={0}
+                  data-row
+                  role="button"
+                  aria-pressed={chosen === node.id}
+                  aria-label={`${node.kind} ${short}${short === label ? "" : `, ${label}`}`}
+                  onClick={() => setChosen(chosen === node.id ? null : node.id)}
+                  onKeyDown={(event) => {
+                    if (event.key !== "Enter" && event.key !== " ") return;
+                    event.preventDefault();
+                    setChosen(chosen === node.id ? null : node.id);
+                  }}
+                >
+                  <title>{label}</title>
+                  <rect width={drawn.nodeWidth} height={NODE_HEIGHT} rx="8" />
+                  <text x={PADDING} y="18" class="kind">{node.kind}</text>
+                  <text x={PADDING} y="34">{short}</text>
+                </g>
+              );
+            })}
             {drawn.edges.map((edge) => (
               <text key={`${edge.from}\n${edge.to}`} class={`label ${isNear(edge) ? "" : "far"}`} x={edge.labelX} y={edge.labelY - 5} text-anchor="middle">
                 {count(edge.calls)}
@@ -105,6 +120,14 @@ export default function CallGraph() {
   );
 }
 
-function shortened(label: string): string {
-  return label.length > 21 ? `${label.slice(0, 20)}…` : label;
+const pen = document.createElement("canvas").getContext("2d");
+
+/** As much of a text as goes into a node. */
+function fitting(text: string, wide: number): string {
+  if (!pen) return text;
+  pen.font = `13px ${getComputedStyle(document.body).fontFamily}`;
+  if (pen.measureText(text).width <= wide) return text;
+  const letters = [...text.slice(0, LETTERS_MAX)];
+  while (letters.length > 1 && pen.measureText(`${letters.join("")}…`).width > wide) letters.pop();
+  return `${letters.join("")}…`;
 }

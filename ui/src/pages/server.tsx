@@ -3,10 +3,10 @@ import type { Drift, OperationStats, ServerFull } from "../api/types.ts";
 import { ago, count, duration, plain, share } from "../lib/format.ts";
 import { useLoad, useTitle } from "../lib/hooks.ts";
 import { changeQuery, usePlace } from "../lib/router.ts";
-import { sinceOf, TIMES } from "../lib/times.ts";
-import { Command, Empty, Loading, ProblemNote, Select } from "../parts/basic.tsx";
+import { sinceOf, stepOf, TIMES } from "../lib/times.ts";
+import { Command, Empty, Loading, ProblemNote, ReportedMark, Select } from "../parts/basic.tsx";
 import { pretty } from "../parts/code.tsx";
-import { LatencyPlot, Percentiles } from "../parts/plot.tsx";
+import { LatencyPlot, Percentiles, PercentilesKey } from "../parts/plot.tsx";
 import { State } from "./servers.tsx";
 import "../style/servers.css";
 
@@ -17,8 +17,8 @@ const COLUMNS: [Column, string, boolean][] = [
   ["calls", "Calls", false],
   ["errors", "Errors", false],
   ["p50_us", "p50", false],
-  ["p95_us", "p95", true],
-  ["p99_us", "p99", false],
+  ["p95_us", "p95", false],
+  ["p99_us", "p99", true],
   ["tokens", "Tokens, about", true],
 ];
 
@@ -34,6 +34,7 @@ export default function Server() {
       <div class="bar">
         <h1><a href="/servers">Servers</a> / {plain(name)}</h1>
         {data && <State state={data.server.state} error={data.server.error ?? null} />}
+        {data && <ReportedMark reported={data.server.reported === true} />}
         <Select label="Time" value={time} choices={TIMES.filter((one) => one.value)} onChange={(value) => changeQuery({ time: value })} />
       </div>
       {load.problem?.status === 404 ? (
@@ -54,7 +55,7 @@ export default function Server() {
             <div><dt>Tools</dt><dd>{count(data.server.tools)}</dd></div>
             <div><dt>Last call</dt><dd>{ago(data.server.last_us)}</dd></div>
           </dl>
-          <LatencyPlot points={data.latency} />
+          <LatencyPlot points={data.latency} step={stepOf(time)} />
           {data.drift.length > 0 && <DriftList name={name} drift={data.drift} />}
           <Operations server={name} rows={data.operations} />
         </>
@@ -84,7 +85,7 @@ function Operations({ server, rows }: { server: string; rows: OperationStats[] }
                 </button>
               </th>
             ))}
-            <th class="opt"><span class="unseen">Latency</span></th>
+            <th class="opt">Latency</th>
           </tr>
         </thead>
         <tbody>
@@ -94,14 +95,15 @@ function Operations({ server, rows }: { server: string; rows: OperationStats[] }
               <td class="number">{count(row.calls)}</td>
               <td class={`number ${row.errors > 0 ? "error-text" : "muted"}`}>{share(row.errors, row.calls)}</td>
               <td class="number">{duration(row.p50_us)}</td>
-              <td class="number opt">{duration(row.p95_us)}</td>
-              <td class="number">{duration(row.p99_us)}</td>
+              <td class="number">{duration(row.p95_us)}</td>
+              <td class="number opt">{duration(row.p99_us)}</td>
               <td class="number opt">{count(row.tokens)}</td>
               <td class="opt"><Percentiles row={row} most={most} /></td>
             </tr>
           ))}
         </tbody>
       </table>
+      <p class="legend opt"><span>Latency:</span> <PercentilesKey /></p>
     </div>
   );
 }

@@ -3,8 +3,8 @@ import { ago, count, duration, plain, share } from "../lib/format.ts";
 import { useLoad, useTitle } from "../lib/hooks.ts";
 import { changeQuery, to, usePlace } from "../lib/router.ts";
 import { sinceOf, TIMES } from "../lib/times.ts";
-import { Command, Empty, Loading, ProblemNote, Select } from "../parts/basic.tsx";
-import { Percentiles } from "../parts/plot.tsx";
+import { Command, Empty, Loading, ProblemNote, ReportedMark, Select } from "../parts/basic.tsx";
+import { Percentiles, PercentilesKey } from "../parts/plot.tsx";
 import "../style/servers.css";
 
 export default function Servers() {
@@ -40,9 +40,9 @@ export default function Servers() {
                 <th class="number">Calls</th>
                 <th class="number">Errors</th>
                 <th class="number">p50</th>
-                <th class="number opt">p95</th>
-                <th class="number">p99</th>
-                <th class="opt"><span class="unseen">Latency</span></th>
+                <th class="number">p95</th>
+                <th class="number opt">p99</th>
+                <th class="opt">Latency</th>
                 <th class="number opt" title="What its tools would cost a model that sees them all">Tokens</th>
                 <th class="number opt">Last call</th>
               </tr>
@@ -52,15 +52,17 @@ export default function Servers() {
                 <tr key={row.server}>
                   <td class="main">
                     <a data-row href={to.server(row.server)}>{plain(row.server)}</a>
+                    <ReportedMark reported={row.reported === true} />
                     {row.held > 0 && <span class="cut-mark" title="Tools whose definition changed are held back until that is accepted."> {count(row.held)} changed</span>}
                     {row.running > 0 && <span class="run-text"> {count(row.running)} running</span>}
+                    {row.state !== null && <div class="narrow"><State state={row.state} error={row.error ?? null} /></div>}
                   </td>
                   <td class="opt"><State state={row.state} error={row.error ?? null} /></td>
                   <td class="number">{count(row.calls)}</td>
                   <td class={`number ${row.errors > 0 ? "error-text" : "muted"}`}>{share(row.errors, row.calls)}</td>
                   <td class="number">{duration(row.p50_us)}</td>
-                  <td class="number opt">{duration(row.p95_us)}</td>
-                  <td class="number">{duration(row.p99_us)}</td>
+                  <td class="number">{duration(row.p95_us)}</td>
+                  <td class="number opt">{duration(row.p99_us)}</td>
                   <td class="opt"><Percentiles row={row} most={most} /></td>
                   <td class="number opt">{eager.has(row.server) ? count(eager.get(row.server)) : "–"}</td>
                   <td class="number opt">{ago(row.last_us)}</td>
@@ -68,6 +70,7 @@ export default function Servers() {
               ))}
             </tbody>
           </table>
+          <p class="legend opt"><span>Latency:</span> <PercentilesKey /></p>
         </div>
       )}
       {tokens.data && <TokenLedger tokens={tokens.data} />}

@@ -8,7 +8,15 @@ import { chooseTheme, theme, type Choice } from "../lib/theme.ts";
 import { Command, Loading, ProblemNote } from "../parts/basic.tsx";
 
 const THEMES: [Choice, string][] = [["system", "as the system"], ["dark", "dark"], ["light", "light"]];
-const KNOWN = ["bytes", "days", "spans", "index_lag"];
+const KNOWN = ["bytes", "reported_bytes", "days", "spans", "keep_days", "keep_bytes", "index_lag", "unreadable"];
+const LISTENERS: Record<string, string> = {
+  operator: "This page and the operator",
+  mcp: "MCP",
+  http: "MCP over HTTP",
+  otlp_http: "Reports, OTLP over HTTP",
+  otlp_grpc: "Reports, OTLP over gRPC",
+  metrics: "Metrics",
+};
 
 export default function Settings() {
   useTitle("Settings");
@@ -55,6 +63,7 @@ function named(key: string): string {
 
 function HealthView({ health }: { health: Health }) {
   const { recorder, store, collectors } = health;
+  const limit = (name: string): number | null => (typeof store[name] === "number" ? store[name] : null);
   const others = Object.entries(store).filter(([name]) => !KNOWN.includes(name));
   return (
     <>
@@ -86,10 +95,12 @@ function HealthView({ health }: { health: Health }) {
       )}
       <h2>Store</h2>
       <dl class="figures">
-        <div><dt>Size</dt><dd>{bytes(store.bytes)}</dd></div>
-        <div><dt>Days kept</dt><dd>{count(store.days)}</dd></div>
+        <div><dt>Size</dt><dd>{bytes(store.bytes)}{limit("keep_bytes") !== null && <small> of {bytes(limit("keep_bytes"))} at the most</small>}</dd></div>
+        {limit("reported_bytes") !== null && <div><dt>Reported by others</dt><dd>{bytes(limit("reported_bytes"))}</dd></div>}
+        <div><dt>Days with calls</dt><dd>{count(store.days)}{limit("keep_days") !== null && <small> of {count(limit("keep_days"))} that are kept</small>}</dd></div>
         <div><dt>Spans</dt><dd>{count(store.spans)}</dd></div>
         <div class={store.index_lag > 10_000 ? "bad" : ""}><dt>Not searchable yet</dt><dd>{count(store.index_lag)}</dd></div>
+        {limit("unreadable") !== null && <div class={limit("unreadable") === 0 ? "" : "bad"}><dt>Files that cannot be read</dt><dd>{count(limit("unreadable"))}</dd></div>}
         {others.map(([name, value]) => (
           <div key={name}><dt>{plain(named(name))}</dt><dd>{typeof value === "number" ? (name.includes("bytes") ? bytes(value) : count(value)) : plain(typeof value === "string" ? value : JSON.stringify(value))}</dd></div>
         ))}
@@ -99,7 +110,7 @@ function HealthView({ health }: { health: Health }) {
           <h2>Listeners</h2>
           <dl class="attributes">
             {Object.entries(health.listeners).map(([name, value]) => (
-              <div key={name}><dt>{plain(name)}</dt><dd><code>{plain(typeof value === "string" ? value : JSON.stringify(value))}</code></dd></div>
+              <div key={name}><dt>{plain(LISTENERS[name] ?? named(name))}</dt><dd><code>{plain(typeof value === "string" ? value : JSON.stringify(value))}</code></dd></div>
             ))}
           </dl>
         </>

@@ -1,14 +1,19 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { LatencyPoint } from "../api/types.ts";
 import { clock, count, duration } from "../lib/format.ts";
+import { runsOf } from "../lib/runs.ts";
 
 const HEIGHT = 180;
-const LEFT = 62;
+const RIGHT = 8;
 const BOTTOM = 22;
 const TOP = 10;
+/** A letter of the axis is about so wide. */
+const LETTER = 6;
 
-/** Latency over time: three percentiles as lines on a logarithmic scale, errors as marks below. */
-export function LatencyPlot({ points }: { points: LatencyPoint[] }) {
+const LINES = ["p99", "p95", "p50"] as const;
+
+/** Latency over time: three percentiles as lines on a logarithmic scale, errors as marks below. Points are `step` microseconds apart. */
+export function LatencyPlot({ points, step }: { points: LatencyPoint[]; step: number }) {
   const figure = useRef<HTMLElement>(null);
   const [width, setWidth] = useState(720);
   useEffect(() => {
@@ -18,35 +23,25 @@ export function LatencyPlot({ points }: { points: LatencyPoint[] }) {
     const observer = new ResizeObserver(([seen]) => seen && setWidth(Math.max(240, Math.round(seen.contentRect.width))));
     observer.observe(element);
     return () => observer.disconnect();
-  }, [points.length > 1]);
+  }, [points.length > 0]);
   const values = points.flatMap((point) => [point.p50_us, point.p99_us]).filter((us): us is number => us !== null && us > 0);
-  if (points.length < 2 || values.length === 0) return <p class="muted">Not enough calls for a plot yet.</p>;
+  if (values.length === 0) return <p class="muted">No call in this time has an end to be shown.</p>;
   const low = 10 ** Math.floor(Math.log10(Math.min(...values)));
   const high = Math.max(10 ** Math.ceil(Math.log10(Math.max(...values))), low * 10);
+  const levels: number[] = [];
+  for (let level = low; level <= high * 1.001; level *= 10) levels.push(level);
+  const left = 14 + LETTER * Math.max(...levels.map((level) => duration(level).length));
   const first = points[0]?.at_us ?? 0;
-  const last = points[points.length - 1]?.at_us ?? 1;
-  const x = (us: number): number => LEFT + ((us - first) / Math.max(1, last - first)) * (width - LEFT - 8);
+  // The last step is still under way.
+  const latestAt = points[points.length - 1]?.at_us ?? 0;
+  const last = Math.max(latestAt + 1, Math.min(latestAt + step, Date.now() * 1000));
+  // A point stands in the middle of the time that it sums up.
+  const x = (us: number): number => left + (((us + Math.min(us + step, last)) / 2 - first) / (last - first)) * (width - left - RIGHT);
   const y = (us: number): number => {
     const share = (Math.log10(Math.max(us, low)) - Math.log10(low)) / (Math.log10(high) - Math.log10(low));
     return HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP);
   };
-  const line = (of: (point: LatencyPoint) => number | null): string => {
-    let isDown = false;
-    return points
-      .map((point) => {
-        const us = of(point);
-        if (us === null) {
-          isDown = false;
-          return "";
-        }
-        const part = `${isDown ? "L" : "M"}${x(point.at_us).toFixed(1)} ${y(us).toFixed(1)}`;
-        isDown = true;
-        return part;
-      })
-      .join("");
-  };
-  const levels: number[] = [];
-  for (let level = low; level <= high * 1.001; level *= 10) levels.push(level);
+  const runs = runsOf(points, step);
   const latest = points.findLast((point) => point.p50_us !== null);
   const told = latest
     ? `Latest: p50 ${duration(latest.p50_us)}, p95 ${duration(latest.p95_us)}, p99 ${duration(latest.p99_us)}.`
@@ -57,8 +52,8 @@ export function LatencyPlot({ points }: { points: LatencyPoint[] }) {
       <svg viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={`Latency over time. ${told} ${count(failed)} errors.`}>
         {levels.map((level) => (
           <g key={level}>
-            <line class="grid" x1={LEFT} x2={width - 8} y1={y(level)} y2={y(level)} />
-            <text x={LEFT - 8} y={y(level) + 4} text-anchor="end">{duration(level)}</text>
+            <line class="grid" x1={left} x2={width - RIGHT} y1={y(level)} y2={y(level)} />
+            <text x={left - 8} y={y(level) + 4} text-anchor="end">{duration(level)}</text>
           </g>
         ))}
         {points.map((point) =>
@@ -68,18 +63,29 @@ export function LatencyPlot({ points }: { points: LatencyPoint[] }) {
             </rect>
           ) : null,
         )}
-        <path class="p99" d={line((point) => point.p99_us)} />
-        <path class="p95" d={line((point) => point.p95_us)} />
-        <path class="p50" d={line((point) => point.p50_us)} />
-        <text x={LEFT} y={HEIGHT - 5}>{clock(first)}</text>
-        <text x={width - 8} y={HEIGHT - 5} text-anchor="end">{clock(last)}</text>
+        {LINES.map((name) => (
+          <g key={name}>
+            {runs.map((run) => {
+              const places = run.map((point) => [x(point.at_us), y(point[`${name}_us`] ?? low)] as const);
+              const [only] = places;
+              if (places.length === 1 && only) return <circle key={run[0]?.at_us} class={name} cx={only[0]} cy={only[1]} r="3.5" />;
+              return <path key={run[0]?.at_us} class={name} d={places.map(([across, down], index) => `${index === 0 ? "M" : "L"}${across.toFixed(1)} ${down.toFixed(1)}`).join("")} />;
+            })}
+          </g>
+        ))}
+        <text x={left} y={HEIGHT - 5}>{clock(first)}</text>
+        <text x={width - RIGHT} y={HEIGHT - 5} text-anchor="end">{clock(last)}</text>
       </svg>
       <figcaption>
-        <span class="key p50">p50</span> <span class="key p95">p95</span> <span class="key p99">p99</span>{" "}
-        <span class="key failed">errors</span>
+        <PercentilesKey /> <span class="key failed">errors</span>
+        {points.length === 1 && <span>All of it within {duration(step)}. A shorter time shows more.</span>}
       </figcaption>
     </figure>
   );
+}
+
+export function PercentilesKey() {
+  return <><span class="key p50">p50</span> <span class="key p95">p95</span> <span class="key p99">p99</span> <span>logarithmic scale</span></>;
 }
 
 /** The three percentiles of one row beside each other, to be compared down a table. */
