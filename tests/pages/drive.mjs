@@ -27,6 +27,30 @@ const wide = async () => {
   if (over > 0) throw new Error(`${page.url()} is ${over} pixels too wide`);
 };
 
+/** Another card stands above, and goes away under the mouse: what comes to its place takes no click at once. */
+async function slides() {
+  let isThere = true;
+  const pending = /approvals\?state=pending/;
+  await page.route(pending, async (route) => {
+    const response = await route.fetch();
+    const { approvals } = await response.json();
+    const others = isThere ? approvals.map((one) => ({ ...one, id: "appr_other", asked_at: "2020-01-01T00:00:00Z" })) : [];
+    await route.fulfill({ response, json: { approvals: [...others, ...approvals] } });
+  });
+  await sees("appr_other");
+  const buttons = page.getByRole("button", { name: /^approve/i });
+  await buttons.nth(1).waitFor();
+  await page.waitForTimeout(1000);
+  const { x, y, width, height } = await buttons.first().boundingBox();
+  await page.mouse.move(x + width / 2, y + height / 2);
+  isThere = false;
+  await page.waitForFunction(() => !document.body.innerText.includes("appr_other"), undefined, { polling: 10, timeout: 20_000 });
+  await page.mouse.click(x + width / 2, y + height / 2);
+  await page.waitForTimeout(1500);
+  if ((await buttons.count()) !== 1) throw new Error("a click that was meant for another card was taken");
+  await page.unroute(pending);
+}
+
 const scenes = {
   /** Every page, wide and narrow, light and dark, with what the traffic has left there. */
   async pages() {
@@ -36,6 +60,7 @@ const scenes = {
     const places = {
       "/sessions": "near_echo", "/operations": "near_echo", "/servers": "near", "/servers/near": "p95", "/graph": "near",
       "/settings": "recorded", "/audit": "Nothing was decided yet", "/waiting": "Nobody waits", "/live": "near_echo", "/search?q=near_echo": "near_echo",
+      "/search": "Search in every span", "/audit?q=nothing&entry=1": "Nothing was decided yet", "/graph?node=nobody": "near",
     };
     for (const [width, scheme] of [[1280, "light"], [400, "dark"]]) {
       await page.setViewportSize({ width, height: 800 });
@@ -49,6 +74,25 @@ const scenes = {
     }
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.emulateMedia({ colorScheme: "light" });
+    // One step of the plot is enough for it, and who is chosen in the graph stands in the address.
+    await open("/servers/near");
+    await page.locator(".plot .p50").first().waitFor({ state: "attached" });
+    await open("/graph");
+    await page.getByRole("button", { name: "server near" }).click();
+    await page.reload();
+    await page.locator(".node.chosen").waitFor();
+    // Who comes back to a list stands where they were.
+    await page.setViewportSize({ width: 1280, height: 300 });
+    await open("/operations");
+    const row = page.locator("tbody a[data-row]").nth(4);
+    await row.waitFor();
+    await page.evaluate(() => scrollTo(0, 60));
+    const href = await row.getAttribute("href");
+    await row.click();
+    await page.locator(".waterfall").waitFor();
+    await page.goBack();
+    await page.waitForFunction((there) => scrollY > 0 && document.activeElement?.getAttribute("href") === there, href, { timeout: 20_000 });
+    await page.setViewportSize({ width: 1280, height: 800 });
   },
 
   /** A trace by its own address: the tree, the details of a span by keys alone, a cut value, a resource. */
@@ -62,6 +106,23 @@ const scenes = {
       await page.keyboard.press("Enter");
       await sees(text);
       await wide();
+      // A link to another span of the same trace opens that one, and the tab stays in the address.
+      const spanOf = () => new URL(page.url()).searchParams.get("span");
+      const [first, details] = [spanOf(), page.getByRole("complementary", { name: "Details of the span" })];
+      await page.keyboard.press("j");
+      await page.waitForFunction((old) => !location.search.includes(old), first);
+      await details.getByText(spanOf()).waitFor();
+      await page.evaluate((there) => {
+        const link = Object.assign(document.createElement("a"), { href: there });
+        document.querySelector("main").append(link);
+        link.click();
+        link.remove();
+      }, `/traces/${id}?span=${first}`);
+      await details.getByText(first).waitFor();
+      await page.getByRole("tab", { name: "Events" }).click();
+      await page.reload();
+      await page.getByRole("tab", { name: "Events", selected: true }).waitFor();
+      await page.getByRole("tab", { name: "Attributes" }).click();
     }
     await shot("trace");
   },
@@ -91,6 +152,14 @@ const scenes = {
     await open(`/operations?status=running#key=${key}`);
     const rows = page.getByRole("row").filter({ hasText: "near_sleep" });
     await rows.nth(1).waitFor({ timeout: 20_000 });
+    // The request can be ended, the call of the server within it only with it.
+    await rows.first().getByRole("link").first().click();
+    const cancel = page.getByRole("complementary").getByRole("button", { name: "Cancel" });
+    await cancel.waitFor();
+    await page.keyboard.press("j");
+    await sees("to near");
+    if (await cancel.count()) throw new Error("a call of a server can be cancelled");
+    await page.goBack();
     await rows.first().getByRole("button", { name: "Cancel" }).click();
     await page.waitForFunction(() => document.querySelectorAll("tbody tr").length === 1, undefined, { timeout: 20_000 });
     await open(`/sessions/${process.env.SESSION}`);
@@ -142,6 +211,8 @@ const scenes = {
     await sees("delete_entity");
     await page.waitForTimeout(1000);
     await shot("waiting");
+    if (!(await page.title()).startsWith("(1) ")) throw new Error("the title does not say that somebody waits");
+    await slides();
     await page.getByRole("button", { name: /^approve/i }).first().click();
     await sees("Nobody waits");
   },
@@ -215,8 +286,11 @@ const scenes = {
     if (await card.getByRole("button", { name: "Send" }).count()) throw new Error("an address can be accepted");
     if (await card.locator("a[href^=javascript], iframe").count()) throw new Error("an address can be opened");
     await page.waitForTimeout(1000);
+    const calls = await card.getByRole("link", { name: "calls of its client" }).getAttribute("href");
     await card.getByRole("button", { name: "Decline" }).click();
     await sees("Nobody waits");
+    await open(calls);
+    await sees("near_ask");
   },
 
   /** Without the right key nothing is shown. */
@@ -224,6 +298,28 @@ const scenes = {
     await open("/sessions");
     await page.locator("input[type=password], input").first().waitFor({ state: "visible" });
     if (await page.getByText("near_echo").count()) throw new Error("data is shown without a key");
+    // A key that is not taken is shown once: more would lock its owner out.
+    let refused = 0;
+    page.on("response", (response) => (refused += response.status() === 401 ? 1 : 0));
+    await page.evaluate(() => (location.hash = "key=stale"));
+    await sees("That key was not accepted");
+    await page.waitForTimeout(500);
+    if (refused !== 1 || page.url().includes("stale")) throw new Error(`a wrong key is shown ${refused} times: ${page.url()}`);
+    // The right one is taken from the address of a page that is open, too.
+    await page.evaluate((right) => (location.hash = `key=${right}`), key);
+    await sees("near_echo");
+    if (page.url().includes(key)) throw new Error("the key stays in the address");
+    // Where nobody answers, nobody says that nobody waits.
+    await open("/waiting");
+    await sees("Nobody waits");
+    await page.route("**/*", (route) => route.abort());
+    await sees("The gateway does not answer");
+    if (await page.getByText("Nobody waits").count()) throw new Error("nobody is said to wait");
+    await page.getByRole("link", { name: "Settings" }).click();
+    await sees("The gateway is not reachable");
+    await page.unroute("**/*");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await sees("Settings and health");
     troubles.length = 0;
   },
 };

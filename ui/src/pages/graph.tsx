@@ -61,6 +61,7 @@ export default function CallGraph() {
             {drawn.nodes.map((node) => {
               const label = plain(node.label);
               const short = fitting(label, drawn.nodeWidth - 2 * PADDING);
+              const isWhole = short === label;
               return (
                 <g
                   key={node.id}
@@ -70,7 +71,7 @@ export default function CallGraph() {
                   data-row
                   role="button"
                   aria-pressed={chosen === node.id}
-                  aria-label={`${node.kind} ${short}${short === label ? "" : `, ${label}`}`}
+                  aria-label={isWhole ? `${node.kind} ${label}` : `${label} ${node.kind} ${short}`}
                   onClick={() => setChosen(chosen === node.id ? null : node.id)}
                   onKeyDown={(event) => {
                     if (event.key !== "Enter" && event.key !== " ") return;
@@ -78,9 +79,9 @@ export default function CallGraph() {
                     setChosen(chosen === node.id ? null : node.id);
                   }}
                 >
-                  <title>{label}</title>
+                  {!isWhole && <title>{`${label} `}</title>}
                   <rect width={drawn.nodeWidth} height={NODE_HEIGHT} rx="8" />
-                  <text x={PADDING} y="18" class="kind">{node.kind}</text>
+                  <text x={PADDING} y="18" class="kind">{`${node.kind} `}</text>
                   <text x={PADDING} y="34">{short}</text>
                 </g>
               );

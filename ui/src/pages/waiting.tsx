@@ -17,13 +17,20 @@ import "../style/waiting.css";
 export default function Waiting() {
   useTitle("Waiting");
   const found = useSignal(waiting);
-  const problem = useSignal(waitingProblem);
+  const notLooked = useSignal(waitingProblem);
   const role = useSignal(health)?.role ?? "operator";
   const now = useNow(1000);
   const running = useLoad<{ operations: SpanRow[] }>("operations", { status: "waiting", limit: 50 }, 3000);
   const busy = useLoad<{ operations: SpanRow[] }>("operations", { status: "running", limit: 50 }, 3000);
   const approved = useLoad<{ approvals: Approval[] }>("approvals", { state: "approved" }, 5000);
   useEffect(() => void lookWaiting(), []);
+  // Whatever was asked last and not answered, nothing is known any more of who waits.
+  const problem = notLooked ?? running.problem ?? busy.problem;
+  const again = (): void => {
+    void lookWaiting();
+    running.again();
+    busy.again();
+  };
   const operations = [...(running.data?.operations ?? []), ...(busy.data?.operations ?? [])];
   const mayAct = role === "operator";
   // Whatever comes, goes or stands above the others moves them.
@@ -33,7 +40,7 @@ export default function Waiting() {
     <Moved.Provider value={hasMoved}>
       <section class="page waiting">
         <div class="bar"><h1>Waiting</h1></div>
-        <ProblemNote problem={problem} again={() => void lookWaiting()} />
+        <ProblemNote problem={problem} again={again} />
         {!mayAct && (
           <p class="note" role="note">Your key is a viewer's: you see what waits, and whoever has the operator's key answers it.</p>
         )}
@@ -79,8 +86,7 @@ export default function Waiting() {
         )}
         <section aria-label="Operations under way">
           <h2>Under way</h2>
-          <ProblemNote problem={running.problem ?? busy.problem} />
-          {operations.length === 0 && running.data && <p class="muted">No operation runs or waits right now.</p>}
+          {operations.length === 0 && running.data && !problem && <p class="muted">No operation runs or waits right now.</p>}
           {operations.length > 0 && (
             <SpanTable spans={operations} action={(span) => <CancelOperation span={span} onDone={() => { running.again(); busy.again(); }} />} />
           )}
