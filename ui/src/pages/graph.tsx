@@ -97,8 +97,8 @@ export default function CallGraph() {
       )}
       {edges.length > 0 && (
         <div class="table">
-          <table>
-            <thead><tr><th class="main">From</th><th class="main">To</th><th class="number">Calls</th><th class="number">Errors</th><th class="number opt">p50</th><th class="number">p95</th></tr></thead>
+          <table class="edges">
+            <thead><tr><th class="main">From</th><th class="main">To</th><th class="number">Calls</th><th class="number opt">Errors</th><th class="number opt">p50</th><th class="number">p95</th></tr></thead>
             <tbody>
               {edges.map((edge) => (
                 <tr key={`${edge.from}\n${edge.to}`}>
@@ -107,8 +107,11 @@ export default function CallGraph() {
                     const label = plain(labels.get(id) ?? id);
                     return <td key={id} class="main">{link ? <a data-row href={link}>{label}</a> : label}</td>;
                   })}
-                  <td class="number">{count(edge.calls)}</td>
-                  <td class={`number ${edge.errors > 0 ? "error-text" : "muted"}`}>{count(edge.errors)}</td>
+                  <td class="number">
+                    {count(edge.calls)}
+                    {edge.errors > 0 && <div class="narrow error-text" aria-label={`${count(edge.errors)} failed`}>✕{count(edge.errors)}</div>}
+                  </td>
+                  <td class={`number opt ${edge.errors > 0 ? "error-text" : "muted"}`}>{count(edge.errors)}</td>
                   <td class="number opt">{duration(edge.p50_us)}</td>
                   <td class="number">{duration(edge.p95_us)}</td>
                 </tr>

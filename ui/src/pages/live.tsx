@@ -102,7 +102,7 @@ export default function Live() {
         <button type="button" class={isPaused ? "primary" : ""} aria-pressed={isPaused} onClick={pause}>
           {isPaused ? `Continue${hidden > 0 ? ` (${count(hidden)} new)` : ""}` : "Pause"}
         </button>
-        <TextField label="Filter" value={query.get("q") ?? ""} placeholder="tool, server, agent, error" onInput={(q) => changeQuery({ q })} />
+        <TextField label="Filter" value={query.get("q") ?? ""} placeholder="tool, server, client, error" onInput={(q) => changeQuery({ q })} />
         <Select
           label="Status"
           value={status}
