@@ -213,6 +213,8 @@ function Content({ isIn }: { isIn: boolean }) {
 function NotLoaded() {
   const [told, setTold] = useState("");
   const [isBusy, setBusy] = useState(false);
+  const [isThere, setThere] = useState(false);
+  useEffect(() => void get<Health>("health").then(() => setThere(true), () => undefined), []);
   const tryAgain = async (): Promise<void> => {
     setBusy(true);
     setTold("");
@@ -225,8 +227,8 @@ function NotLoaded() {
     setBusy(false);
   };
   return (
-    <Empty title="The gateway is not reachable">
-      <p>This part of the page comes from it and was not loaded before. Look whether the gateway still runs.</p>
+    <Empty title={isThere ? "The gateway is another one now" : "The gateway is not reachable"}>
+      {isThere ? <p>It has other pages than the one that this page came from.</p> : <p>This part of the page comes from it and was not loaded before. Look whether the gateway still runs.</p>}
       <button type="button" disabled={isBusy} onClick={() => void tryAgain()}>Try again</button>
       {told && <p class="error-text" role="alert">{told}</p>}
     </Empty>

@@ -13,6 +13,10 @@ addEventListener("hashchange", takeKeyFromAddress);
 startTheme();
 startRouter();
 startKeys();
-if (location.pathname === "/") go("/live");
+// In the place of '/', so that the way back does not end there.
+if (location.pathname === "/") {
+  history.replaceState(null, "", "/live");
+  go("/live");
+}
 const root = document.querySelector("#app");
 if (root) render(<App />, root);
