@@ -111,9 +111,11 @@ export function density(
 
 const INDENT = 14;
 const MARGIN = 6;
+/** So much is left for names even in a narrow column. */
+const NAME = 150;
 
 /** How far a row of the tree stands to the right. At least half of the column stays for names, however deep they are. */
 export function indent(depth: number, column: number): { left: number; isDeeper: boolean } {
-  const levels = Math.max(0, Math.floor((column / 2 - MARGIN) / INDENT));
+  const levels = Math.max(0, Math.floor((Math.min(column / 2, column - NAME) - MARGIN) / INDENT));
   return { left: MARGIN + Math.min(depth, levels) * INDENT, isDeeper: depth > levels };
 }
