@@ -49,22 +49,21 @@ class Live {
   }
 
   /**
-   * What was told before now, up to so many events, the oldest first. Nothing is known of it before the first event has
-   * come: numbers are counted from one that was seen.
+   * What was told before now, up to so many events, the oldest first: those before one that was seen, or else the last that
+   * there are, which come together.
    */
   async before(amount: number, stop: AbortSignal): Promise<LiveEvent[]> {
-    const last = Number(this.lastId);
-    if (!(last > 0)) return [];
+    const last = Number(this.lastId) || Infinity;
     const enough = new AbortController();
     const signal = AbortSignal.any([stop, enough.signal, AbortSignal.timeout(BEFORE_MS)]);
     const found: LiveEvent[] = [];
     try {
-      const after = Math.max(0, last - amount);
+      const after = Number.isFinite(last) ? Math.max(0, last - amount) : -amount;
       const response = await fetch(address("events", { after }), { headers: headers(), signal, cache: "no-store", credentials: "omit" });
       if (!response.ok || !response.body) return [];
       const parser = new Parser();
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      while (Number(parser.id) < last) {
+      while (Number.isFinite(last) ? Number(parser.id) < last : found.length === 0) {
         const { done, value } = await reader.read();
         if (done) break;
         found.push(...eventsOf(parser.push(value)));

@@ -30,7 +30,8 @@ const EVENTS_TOGETHER: u32 = 256;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Events after the number that `Last-Event-ID` or `after` tells; without either, those from now on.
+/// Events after the number that `Last-Event-ID` or `after` tells; without either, those from now on. Below zero, `after` begins so
+/// many before the last.
 pub(super) async fn events(
     State(inspect): State<Arc<Inspect>>,
     RawQuery(query): RawQuery,
@@ -41,9 +42,10 @@ pub(super) async fn events(
         let number = value.to_str().ok().and_then(|text| text.trim().parse::<i64>().ok());
         number.ok_or_else(|| Problem::wrong("'Last-Event-ID' is the number of an event"))
     });
-    let after = match resumed.transpose()?.or(query.number("after")?) {
-        Some(after) => after.max(0),
-        None => inspect.store.last_event().await?,
+    let after = match (resumed.transpose()?, query.number("after")?) {
+        (Some(after), _) => after.max(0),
+        (None, Some(after)) if after >= 0 => after,
+        (None, before) => inspect.store.last_event().await?.saturating_add(before.unwrap_or_default()).max(0),
     };
     let Ok(place) = Arc::clone(&inspect.streams).try_acquire_owned() else {
         let message = "too many listen already; try again in a moment";

@@ -77,6 +77,10 @@ fn events_of_another_process_come_at_once_and_a_stream_goes_on_where_it_was_cut(
     assert_eq!([resumed.event().0, resumed.event().0], [5, 6], "nothing is lost and nothing comes twice");
     let mut all = Stream::open(&desk, "/api/v1/events?after=0", "");
     assert_eq!((1..=6).map(|_| all.event().0).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
+    let mut last = Stream::open(&desk, "/api/v1/events?after=-2", "");
+    assert_eq!([last.event().0, last.event().0], [5, 6], "the last two");
+    let mut more = Stream::open(&desk, "/api/v1/events?after=-9000", "");
+    assert_eq!(more.event().0, 1, "no more than there are");
     appender.append(&events([10]), now()).unwrap();
     assert_eq!((resumed.event().0, all.event().0), (7, 7));
 }
