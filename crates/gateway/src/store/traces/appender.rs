@@ -17,6 +17,7 @@ use super::{
     lost::Owner,
     members::Memory,
     packed::Packed,
+    retention::with_reserve,
     schema::{DAY_SCHEMA, EVENTS_FILE, EVENTS_SCHEMA},
     wishes,
 };
@@ -24,8 +25,17 @@ use crate::trace::{Event, Nanos, Span, SpanId, TraceId, Wish};
 
 /// Files of days that are kept open. Today is one, and around midnight or while something is imported there are others.
 const OPEN_MAX: usize = 4;
-/// The file may grow a little beyond what all may take together: retention comes later than a batch.
-const SLACK: u64 = 16;
+/// A batch that needs more than such a part of what its file may take is written in pieces.
+const PIECE_PART: u64 = 16;
+/// What a span needs in a file beside its texts, about.
+const ROW_BYTES: u64 = 512;
+/// How often room is made for one piece, twice as much each time.
+const TRIES: u32 = 4;
+/// Whether there is too much is looked once such a part of what may be kept was written.
+const LOOK_PART: u64 = 64;
+/// Such a part of what a file may take its index may take beyond, and so many spans are put into it then.
+const INDEX_PART: u64 = 16;
+const ROWS_WHERE_FULL: u32 = 20;
 /// Events are counted out so seldom, since each time costs a look at the first and the last one.
 const EVENTS_BETWEEN_TRIMS: u64 = 1000;
 
@@ -35,6 +45,8 @@ pub struct Appender {
     open: Vec<File>,
     events: Option<Events>,
     events_since_trim: u64,
+    /// Bytes since it was looked whether there is too much, about.
+    unlooked: u64,
     /// Files whose text index may be behind.
     pub(super) lagging: BTreeSet<Part>,
     /// What shows others that we are there, once something of ours runs.
@@ -65,6 +77,7 @@ impl Appender {
             open: Vec::new(),
             events: None,
             events_since_trim: EVENTS_BETWEEN_TRIMS,
+            unlooked: 0,
             lagging,
             owner,
         }
@@ -113,14 +126,43 @@ impl Appender {
         let runs = !part.is_reported() && spans.iter().any(|span| span.ended.is_none());
         let owner = if runs { Some(self.owner.name()?) } else { None };
         let by = if part.is_reported() { By::Others } else { By::Us { owner: owner.as_deref() } };
-        match self.write(part, spans, by) {
-            // What is full by its own limit makes room for what is newer; a full disk is not ours to empty.
-            Err(Error::Full) if self.retain(now)?.freed_any() => self.write(part, spans, by),
-            outcome => outcome,
+        let piece_bytes = self.shared.options.cap(part.source) / PIECE_PART;
+        let mut done = Appended::default();
+        let mut failed = None;
+        for piece in pieces(spans, piece_bytes) {
+            match self.append_piece(part, piece, by) {
+                Ok(appended) => done.add(&appended),
+                // The others may fit.
+                Err(Error::Full) => failed = Some(Error::Full),
+                Err(error) => return Err(error),
+            }
+            self.look(needed(piece), now);
         }
-        .inspect(|_| {
-            self.lagging.insert(part);
-        })
+        self.lagging.insert(part);
+        failed.map_or(Ok(done), Err)
+    }
+
+    fn append_piece(&mut self, part: Part, spans: &[&Packed], by: By<'_>) -> Result<Appended, Error> {
+        let mut room = needed(spans);
+        for _ in 0..TRIES {
+            match self.write(part, spans, by) {
+                // What is full by its own limit makes room for what is newer.
+                Err(Error::Full) if self.make_room(part, room)? => room = room.saturating_mul(2),
+                outcome => return outcome,
+            }
+        }
+        Err(Error::Full)
+    }
+
+    /// Removes what is too much, once much was written since that was done last.
+    fn look(&mut self, bytes: u64, now: Nanos) {
+        self.unlooked += bytes;
+        if self.unlooked > self.shared.options.max_bytes / LOOK_PART {
+            self.unlooked = 0;
+            if let Err(error) = self.retain(now) {
+                tracing::debug!(%error, "what is too much could not be removed");
+            }
+        }
     }
 
     fn write(&mut self, part: Part, spans: &[&Packed], by: By<'_>) -> Result<Appended, Error> {
@@ -145,10 +187,26 @@ impl Appender {
         events::write(&transaction, told)?;
         self.events_since_trim += told.len() as u64;
         if self.events_since_trim >= EVENTS_BETWEEN_TRIMS {
-            events::trim(&transaction, self.shared.options.max_events)?;
+            let options = self.shared.options;
+            events::trim(&transaction, options.max_events, options.of_events())?;
             self.events_since_trim = 0;
         }
         transaction.commit()?;
+        Ok(())
+    }
+
+    /// Gives back what events took that are gone.
+    pub(super) fn shrink_events(&mut self) -> Result<(), Error> {
+        let bytes_max = self.shared.options.of_events();
+        let Some(Events { connection, .. }) = &self.events else { return Ok(()) };
+        let dir = &self.shared.dir;
+        let has_grown = files::length(dir, EVENTS_FILE) > bytes_max;
+        if has_grown {
+            files::give_back(connection, bytes_max)?;
+        }
+        if has_grown || files::log_bytes(dir, EVENTS_FILE) > files::log_bytes_max(None) {
+            files::settle(connection)?;
+        }
         Ok(())
     }
 
@@ -170,10 +228,13 @@ impl Appender {
         while let Some(part) = self.lagging.last().copied() {
             let known = self.path(part).exists();
             let indexed =
-                if known { self.file(part).and_then(|file| index::advance(file, max_rows)) } else { Ok(0) };
+                if known { self.file(part).and_then(|file| advance(file, max_rows)) } else { Ok(0) };
             match indexed {
                 Ok(0) => {}
-                Ok(rows) => return Ok(rows),
+                Ok(rows) => {
+                    self.cut_log(part)?;
+                    return Ok(rows);
+                }
                 Err(Error::Busy) => return Err(Error::Busy),
                 Err(error) => {
                     // It is tried again once something is written to that file.
@@ -185,6 +246,15 @@ impl Appender {
             self.lagging.remove(&part);
         }
         Ok(0)
+    }
+
+    /// Cuts off a log that became long by a single change, as where an index is put in order.
+    fn cut_log(&mut self, part: Part) -> Result<(), Error> {
+        let usual = files::log_bytes_max(Some(self.shared.options.cap(part.source)));
+        if files::log_bytes(&self.shared.dir, &part.file()) > usual.saturating_mul(2) {
+            files::settle(self.file(part)?)?;
+        }
+        Ok(())
     }
 
     /// Spans that cannot be found by their words yet, in the files that this process writes.
@@ -211,8 +281,7 @@ impl Appender {
             if self.open.len() >= OPEN_MAX {
                 self.open.remove(0);
             }
-            let cap = self.shared.options.of(part.source);
-            let cap = cap + cap / SLACK;
+            let cap = self.shared.options.cap(part.source);
             let connection = files::open(&self.shared.dir, &part.file(), &DAY_SCHEMA, Some(cap))?;
             let identity = files::identity(&self.path(part));
             self.open.push(File { part, identity, connection, memory: Memory::default() });
@@ -232,6 +301,38 @@ impl Appender {
     pub(super) fn path(&self, part: Part) -> PathBuf {
         self.shared.dir.join(part.file())
     }
+}
+
+/// Brings the text index of a file forward. Where that is full a few spans may go beyond, until the oldest go for it.
+fn advance(file: &mut Connection, max_rows: u32) -> Result<u32, Error> {
+    match index::advance(file, max_rows) {
+        Err(Error::Full) => {
+            let pages = files::number(file, "max_page_count")? / INDEX_PART;
+            let reserve = i64::try_from(pages).unwrap_or_default();
+            with_reserve(file, reserve, |file| index::advance(file, max_rows.min(ROWS_WHERE_FULL)))
+        }
+        outcome => outcome,
+    }
+}
+
+/// What spans take in a file, with their words in the index.
+fn needed(spans: &[&Packed]) -> u64 {
+    spans.iter().map(|span| ROW_BYTES + span.bytes() as u64 * 2).sum()
+}
+
+/// Spans one after another, each piece with as many as need no more than this, and one at least.
+fn pieces<'s, 'p>(mut spans: &'s [&'p Packed], bytes_max: u64) -> impl Iterator<Item = &'s [&'p Packed]> {
+    std::iter::from_fn(move || {
+        let mut bytes = 0;
+        let fits = |span: &&&Packed| {
+            bytes += needed(&[**span]);
+            bytes <= bytes_max
+        };
+        let count = spans.iter().take_while(fits).count().max(1);
+        let (piece, rest) = spans.split_at_checked(count)?;
+        spans = rest;
+        Some(piece)
+    })
 }
 
 pub(super) fn number(id: SpanId) -> i64 {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use super::{super::Error, packed::session_id, rows::EventRow};
+use super::{super::Error, packed::session_id, retention::used, rows::EventRow};
 use crate::trace::{Event, Nanos, SpanId, TraceId, json};
 
 /// Events of one row. Whoever wants the next one only reads so many.
@@ -77,10 +77,21 @@ pub(super) fn after(connection: &Connection, seq: i64, limit: u32) -> Result<Vec
     Ok(found)
 }
 
-/// Takes out what is older than the last so many, as far as whole rows are.
-pub(super) fn trim(connection: &Connection, max_events: u32) -> Result<(), Error> {
+/// Takes out what is older than the last so many, as far as whole rows are, and the oldest of what takes more than this.
+pub(super) fn trim(connection: &Connection, max_events: u32, bytes_max: u64) -> Result<(), Error> {
     connection
         .prepare_cached("DELETE FROM told WHERE last <= (SELECT max(last) FROM told) - ?1")?
         .execute([max_events])?;
+    let used = used(connection)?;
+    if used > bytes_max {
+        let rows: i64 = connection.query_row("SELECT count(*) FROM told", [], |row| row.get(0))?;
+        // A few more, so that this is not done each time. The last row stays, or its number would be given out again.
+        let left = bytes_max as f64 / used as f64 * 0.9;
+        let excess = (rows - (rows as f64 * left) as i64).min(rows - 1);
+        connection.execute(
+            "DELETE FROM told WHERE last < (SELECT last FROM told ORDER BY last LIMIT 1 OFFSET ?1)",
+            [excess],
+        )?;
+    }
     Ok(())
 }

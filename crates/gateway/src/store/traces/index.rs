@@ -17,6 +17,9 @@ use super::{super::Error, packed::cut};
 /// Bytes of one span that it can be found by. A long result fills the index without making anything easier to find.
 const TEXT_BYTES_MAX: usize = 16 * 1024;
 
+/// Text that is indexed together, about. What is written at once is in the log of the file first.
+const TOGETHER_BYTES: usize = 512 * 1024;
+
 /// Rows of one table. Tests have several without writing a day.
 pub(super) const TABLE_ROWS: i64 = if cfg!(test) { 1000 } else { 40_000 };
 
@@ -107,10 +110,13 @@ pub(super) fn advance(connection: &mut Connection, max_rows: u32) -> Result<u32,
         )?;
         let mut last = None;
         let mut found = next.query((progress(&transaction)?, max_rows.saturating_sub(rows)))?;
-        while let Some(row) = found.next()? {
+        let mut bytes = 0;
+        while let Some(row) = found.next()?.filter(|_| bytes < TOGETHER_BYTES) {
             let id = row.get(3)?;
             made(&transaction, id, &mut made_up_to)?;
-            add(&transaction, &name(table(id)), id, &text(row)?)?;
+            let text = text(row)?;
+            add(&transaction, &name(table(id)), id, &text)?;
+            bytes += text.len();
             last = Some(id);
             rows += 1;
         }

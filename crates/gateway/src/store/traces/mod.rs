@@ -1,7 +1,8 @@
 //! `traces/`: what the Inspector recorded, one file for each day.
 //!
 //! It promises that
-//! - a batch is there whole or not at all, and survives a crash of the process; a power cut may take the last second;
+//! - a batch is there whole or not at all, and survives a crash of the process; a power cut may take the last second. One that
+//!   is large for what its file may take is written in several pieces, of which each is so;
 //! - what has ended is never rewritten, whoever hands in what under its id;
 //! - what others report is kept apart, changes nothing of what we recorded, and takes its own share of the room;
 //! - several processes may write to the same directory and read what the others wrote;
@@ -61,6 +62,9 @@ use crate::trace::{Event, Span};
 /// The directory in the data directory.
 pub const DIRECTORY: &str = "traces";
 
+/// Such a part of the room is left for what comes in until it is looked whether that is too much.
+const SLACK_PART: u64 = 16;
+
 /// What the operator may set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
@@ -76,9 +80,26 @@ impl Options {
     /// What the files of one source may take. Reporters cannot push out what we recorded.
     fn of(&self, source: Source) -> u64 {
         match source {
-            Source::Ours => self.max_bytes,
-            Source::Reported => self.max_bytes / 2,
+            Source::Ours => self.room(),
+            Source::Reported => self.room() / 2,
         }
+    }
+
+    /// What is left for files beside their logs and what comes in until it is looked again.
+    fn room(&self) -> u64 {
+        let caps = [Some(self.max_bytes), Some(self.max_bytes / 2), None];
+        let logs: u64 = caps.into_iter().map(files::log_bytes_max).sum();
+        self.max_bytes.saturating_sub(logs + self.max_bytes / SLACK_PART)
+    }
+
+    /// What a file may grow to until it is looked whether all of them are too much.
+    fn cap(&self, source: Source) -> u64 {
+        self.of(source) + self.of(source) / SLACK_PART
+    }
+
+    /// What live events may take of what we may.
+    fn of_events(&self) -> u64 {
+        self.room() / 8
     }
 }
 

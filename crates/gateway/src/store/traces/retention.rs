@@ -12,20 +12,23 @@ use super::{
 };
 use crate::trace::Nanos;
 
-/// Once there is too much, so much is left: a tenth less, or the next batch would be too much again.
-const LEFT: (u64, u64) = (9, 10);
-/// Spans that are removed together, where one day is more than may be kept.
-const SPANS_TOGETHER: i64 = 5000;
+/// Once there is too much, such a part of the room is left free, or the next batch would be too much again.
+const LEFT_FREE: u64 = 16;
+/// Spans that are removed together, at the most, where one day is more than may be kept.
+const SPANS_TOGETHER: u32 = 2000;
+/// What a span takes beside its texts, about.
+const ROW_BYTES: u64 = 300;
 /// What may be used meanwhile beyond what a file may take.
 const RESERVE_PAGES: i64 = 4096;
 /// Such steps in one go; the rest waits for the next one.
-const STEPS_MAX: u32 = 40;
+const STEPS_MAX: u32 = 60;
 
 impl Appender {
-    /// Removes what is too old, then the oldest of what is too much. Called now and then, and when the store is full.
+    /// Removes what is too old, then the oldest of what is too much. Called now and then, and while much is written.
     ///
-    /// What was reported has half of the room at the most, and what we recorded has the rest. Whole days go. Only where a
-    /// single day is more than may be kept, the oldest spans of it do.
+    /// What was reported has half of the room at the most, and what we recorded has the rest. A day goes whole where most of
+    /// it has to, and else loses its oldest spans: as many as there is no room for, and a few more for what comes next.
+    /// A file that cannot be made smaller keeps no other from it, and the first error is returned.
     pub fn retain(&mut self, now: Nanos) -> Result<Retained, Error> {
         let shared = self.shared().clone();
         let (dir, options) = (&shared.dir, shared.options);
@@ -37,86 +40,141 @@ impl Appender {
         while parts.last().is_some_and(|part| part.day.0 < oldest) {
             self.remove(&mut parts, &mut done)?;
         }
+        let mut failed = self.shrink_events().err();
+        for &part in &parts {
+            if files::log_bytes(dir, &part.file()) > files::log_bytes_max(Some(options.cap(part.source))) {
+                failed = failed.or(self.file(part).and_then(|file| files::settle(file)).err());
+            }
+        }
         let (reported, ours): (Vec<Part>, Vec<Part>) =
             parts.iter().copied().partition(|part| part.is_reported());
-        let taken = self.shrink(reported, 0, options.of(Source::Reported), &mut done)?;
-        let rest = options.max_bytes.saturating_sub(taken).max(options.max_bytes / 2);
-        self.shrink(ours, files::bytes(dir, EVENTS_FILE), rest, &mut done)?;
-        Ok(done)
+        let taken = |parts: &[Part]| parts.iter().map(|part| files::length(dir, &part.file())).sum::<u64>();
+        failed = failed.or(self.shrink(reported, 0, options.of(Source::Reported), &mut done).err());
+        let reported: Vec<Part> = files::parts(dir)?.into_iter().filter(|part| part.is_reported()).collect();
+        let room = options.of(Source::Ours);
+        let rest = room.saturating_sub(taken(&reported)).max(room / 2);
+        failed = failed.or(self.shrink(ours, files::length(dir, EVENTS_FILE), rest, &mut done).err());
+        failed.map_or(Ok(done), Err)
     }
 
-    /// Removes the oldest of some files if they take too much; what they take then. `beside` is there in any case.
+    /// Removes the oldest of some files if they take too much. `beside` is there in any case.
     fn shrink(
         &mut self,
         mut parts: Vec<Part>,
         beside: u64,
         bytes_max: u64,
         done: &mut Retained,
-    ) -> Result<u64, Error> {
+    ) -> Result<(), Error> {
         let shared = self.shared().clone();
-        let total = |parts: &[Part]| -> u64 {
-            parts.iter().map(|part| files::bytes(&shared.dir, &part.file())).sum::<u64>() + beside
-        };
-        if total(&parts) <= bytes_max {
-            return Ok(total(&parts));
+        let length = |part: &Part| files::length(&shared.dir, &part.file());
+        let mut total = parts.iter().map(length).sum::<u64>() + beside;
+        let wanted = bytes_max - bytes_max / LEFT_FREE;
+        while let Some(oldest) = parts.last().copied().filter(|_| total > bytes_max) {
+            let (bytes, excess) = (length(&oldest), total - wanted);
+            let newer = total - bytes;
+            if parts.len() > 1 && (excess >= bytes / 2 || !self.can_shrink(oldest)) {
+                self.remove(&mut parts, done)?;
+                total = newer;
+            } else {
+                let left = wanted.saturating_sub(newer);
+                done.spans += self.trim(oldest, left, bytes_max.saturating_sub(newer))?;
+                break;
+            }
         }
-        let wanted = bytes_max / LEFT.1 * LEFT.0;
-        while parts.len() > 1 && total(&parts) > wanted {
-            self.remove(&mut parts, done)?;
+        Ok(())
+    }
+
+    /// Makes room for something in a file that is full by its own limit; whether there is some now. A full disk is not ours
+    /// to empty.
+    pub(super) fn make_room(&mut self, part: Part, bytes: u64) -> Result<bool, Error> {
+        let cap = self.shared().options.cap(part.source);
+        let used = used(self.file(part)?)?;
+        if used < cap / 4 * 3 {
+            return Ok(false);
         }
-        if let (&[part], true) = (parts.as_slice(), total(&parts) > wanted) {
-            let file = self.file(part)?;
-            done.spans += with_reserve(file, |file| {
-                let mut spans = 0;
-                for _ in 0..STEPS_MAX {
-                    let removed = if used(file)? > wanted { remove_oldest(file)? } else { 0 };
-                    spans += removed;
-                    if removed == 0 {
-                        break;
-                    }
+        Ok(self.trim(part, used.min(cap).saturating_sub(bytes), cap)? > 0)
+    }
+
+    /// Whether a file can become smaller. Those of earlier versions cannot.
+    fn can_shrink(&mut self, part: Part) -> bool {
+        match self.file(part).and_then(|file| files::gives_back(file)) {
+            Ok(gives_back) => gives_back,
+            Err(error) => error == Error::Busy,
+        }
+    }
+
+    /// Removes the oldest spans of a file until so much of it is used, and makes the file no larger than it may be. How many
+    /// spans it were.
+    fn trim(&mut self, part: Part, used_max: u64, bytes_max: u64) -> Result<u64, Error> {
+        let file = self.file(part)?;
+        let spans = with_reserve(file, RESERVE_PAGES, |file| {
+            let mut spans = 0;
+            for _ in 0..STEPS_MAX {
+                let excess = used(file)?.saturating_sub(used_max);
+                let removed = if excess > 0 { remove_oldest(file, excess)? } else { 0 };
+                spans += removed;
+                if removed == 0 {
+                    break;
                 }
-                Ok(spans)
-            })?;
-        }
-        Ok(total(&parts))
+            }
+            files::give_back(file, bytes_max)?;
+            Ok(spans)
+        })?;
+        files::settle(file)?;
+        Ok(spans)
     }
 
     fn remove(&mut self, parts: &mut Vec<Part>, done: &mut Retained) -> Result<(), Error> {
         let Some(part) = parts.pop() else { return Ok(()) };
         self.forget(part);
         self.lagging.remove(&part);
-        files::remove(&self.shared().dir, &part.file())?;
-        done.days += 1;
+        done.days += u32::from(files::remove(&self.shared().dir, &part.file())?);
         Ok(())
     }
 }
 
-/// Removing takes some room itself, which a full file has not.
-fn with_reserve<T>(
+/// Does something that takes some room to free more of it, or that goes on beside what is written, in a file that is full.
+pub(super) fn with_reserve<T>(
     file: &mut Connection,
+    reserve: i64,
     work: impl FnOnce(&mut Connection) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let pages = |file: &Connection, pages: i64| -> Result<i64, Error> {
         Ok(file.pragma_update_and_check(None, "max_page_count", pages, |row| row.get(0))?)
     };
     let most: i64 = file.pragma_query_value(None, "max_page_count", |row| row.get(0))?;
-    pages(file, most.saturating_add(RESERVE_PAGES))?;
+    pages(file, most.saturating_add(reserve))?;
     let done = work(file);
     pages(file, most)?;
     done
 }
 
 /// What is in use of a file. What was freed within it is used again before it grows.
-fn used(connection: &Connection) -> Result<u64, Error> {
-    let number = |name| -> Result<u64, Error> {
-        let number: i64 = connection.pragma_query_value(None, name, |row| row.get(0))?;
-        Ok(u64::try_from(number).unwrap_or_default())
-    };
-    Ok(number("page_count")?.saturating_sub(number("freelist_count")?) * number("page_size")?)
+pub(super) fn used(connection: &Connection) -> Result<u64, Error> {
+    let pages = files::number(connection, "page_count")?;
+    Ok(pages.saturating_sub(files::number(connection, "freelist_count")?)
+        * files::number(connection, "page_size")?)
 }
 
-/// Removes the spans that came first, and the sessions that have none left.
-fn remove_oldest(connection: &mut Connection) -> Result<u64, Error> {
+/// The first row that stays if rows from the first one on that take half of so many bytes go, and at least one does.
+///
+/// Half, since what else goes with them is not counted, and it is looked again how much is used then.
+fn first_that_stays(connection: &Connection, first: i64, excess: u64) -> Result<i64, Error> {
+    let mut oldest = connection.prepare_cached(
+        "SELECT id, octet_length(attributes) + coalesce(octet_length(events), 0) + coalesce(octet_length(links), 0)
+         FROM details WHERE id >= ?1 ORDER BY id LIMIT ?2",
+    )?;
+    let mut rows = oldest.query((first, SPANS_TOGETHER))?;
+    let (mut bytes, mut last) = (0_u64, first);
+    while let Some(row) = rows.next()?.filter(|_| bytes <= excess / 2) {
+        last = row.get(0)?;
+        bytes += ROW_BYTES + u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
+    }
+    Ok(last.saturating_add(1))
+}
+
+/// Removes the spans that came first, so many that about this becomes free or less, and the sessions that have none left.
+fn remove_oldest(connection: &mut Connection, excess: u64) -> Result<u64, Error> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let (first, newest): (Option<i64>, Option<i64>) = transaction.query_row(
         "SELECT (SELECT min(id) FROM spans), (SELECT max(id) FROM spans)",
@@ -125,7 +183,7 @@ fn remove_oldest(connection: &mut Connection) -> Result<u64, Error> {
     )?;
     let (Some(first), Some(newest)) = (first, newest) else { return Ok(0) };
     // The newest one stays, or SQLite would give out its number again.
-    let last = first.saturating_add(SPANS_TOGETHER).min(newest);
+    let last = first_that_stays(&transaction, first, excess)?.min(newest);
     let sessions: Vec<i64> = {
         let mut sessions = transaction.prepare_cached("SELECT DISTINCT session FROM spans WHERE id < ?1")?;
         sessions.query_map([last], |row| row.get(0))?.collect::<Result<_, _>>()?

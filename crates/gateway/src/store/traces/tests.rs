@@ -1,5 +1,6 @@
 mod blocks;
 mod hostile;
+mod keeping;
 mod lost;
 mod reading;
 mod reporting;
