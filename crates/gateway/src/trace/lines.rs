@@ -231,23 +231,31 @@ fn ours(line: Line, now: Nanos) -> Result<Span, Why> {
     if !otlp::is_likely(line.started_ns, now) {
         return Err(Why::Other("it starts before the year 2000 or more than a day ahead".to_owned()));
     }
+    if line.ended_ns.is_some_and(|ended| !otlp::is_likely(ended, now)) {
+        return Err(Why::Other("it ends before the year 2000 or more than a day ahead".to_owned()));
+    }
     let mut span = Span {
         trace: line.trace_id,
         id: line.span_id,
         parent: line.parent_id,
-        session: line.session_id,
+        session: String::new(),
         engine: line.engine,
         name: line.name,
         kind: line.kind,
         status: line.status,
         started: line.started_ns,
-        ended: line.ended_ns,
+        // Clocks are set back now and then; nothing ends before it begins.
+        ended: line.ended_ns.map(|ended| ended.max(line.started_ns)),
         waited: line.waited_ns,
         attributes: line.attributes,
         events: line.events,
         links: line.links,
     };
+    // The session's id is a text like the names of what happened, and is cleared as these are.
+    let session = Happening { name: line.session_id, at: line.started_ns, attributes: Attributes::new() };
+    span.events.push(session);
     otlp::tidy(&mut span);
+    span.session = span.events.pop().map(|session| session.name).unwrap_or_default();
     Ok(span)
 }
 

@@ -100,3 +100,33 @@ fn secrets_and_long_values_of_a_file_are_not_taken_over() {
     assert_eq!(read.attributes["http.request.header.authorization"], "[redacted]");
     assert_eq!(read.attributes["long_truncated"], true);
 }
+
+/// As in what is reported by OTLP.
+#[test]
+fn ends_are_likely_and_no_sooner_than_beginnings() {
+    let line = |ended| {
+        let mut text = Vec::new();
+        write(&Span { ended, ..some_span() }, &mut text).unwrap();
+        lines(text).remove(0)
+    };
+    for unlikely in [i64::MIN, -1, 0, 1, NOW + 2 * 86_400_000_000_000, i64::MAX] {
+        let mistake = line(Some(unlikely)).unwrap_err();
+        assert!(mistake.to_string().contains("it ends"), "{unlikely}: {mistake}");
+    }
+    let started = some_span().started;
+    for (ended, read) in [(started - 1, started), (started, started), (started + 1, started + 1)] {
+        assert_eq!(line(Some(ended)).unwrap().spans[0].ended, Some(read));
+    }
+    assert_eq!(line(None).unwrap().spans[0].ended, None);
+}
+
+#[test]
+fn session_ids_are_cleared_of_secrets() {
+    let mut text = Vec::new();
+    for session in ["login password=hunter2", "https://me:hunter2@host/x", "chat-7"] {
+        write(&Span { session: session.to_owned(), ..some_span() }, &mut text).unwrap();
+    }
+    let read = spans(text);
+    assert!(read.iter().all(|span| !span.session.contains("hunter2")), "{read:?}");
+    assert_eq!((read[2].session.as_str(), &read[2].events), ("chat-7", &some_span().events));
+}
