@@ -332,7 +332,7 @@ impl Catalogues {
 
     /// Keeps a catalogue, whole or not at all.
     pub fn save(&self, settings: &config::Upstream, kept: &Kept) -> io::Result<()> {
-        std::fs::create_dir_all(&self.folder)?;
+        create_private(&self.folder)?;
         let unique = uuid::Uuid::new_v4();
         let temporary = self.folder.join(format!(".{}.{unique}", settings.name));
         let written = write_private(&temporary, &serde_json::to_vec(kept)?);
@@ -342,6 +342,15 @@ impl Catalogues {
         }
         saved
     }
+}
+
+/// A folder that is there keeps its rights.
+fn create_private(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -356,4 +365,20 @@ fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = options.open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_is_its_owners_alone() {
+        let data = tempfile::tempdir().unwrap();
+        let folder = Catalogues::new(data.path()).folder;
+        for _ in 0..2 {
+            create_private(&folder).unwrap();
+        }
+        let rights = std::fs::metadata(&folder).unwrap().permissions();
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&rights) & 0o777, 0o700);
+    }
 }
