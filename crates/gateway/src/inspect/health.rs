@@ -2,7 +2,8 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use axum::{
@@ -42,6 +43,27 @@ pub(super) struct Health {
     listeners: BTreeMap<&'static str, String>,
 }
 
+/// So long after the last loss that anybody saw we are well again.
+const RECENT: Duration = Duration::from_mins(5);
+
+/// What this process has lost, as far as anybody asked. Counts only ever grow, and say nothing of when.
+static LOSSES: Mutex<Losses> = Mutex::new(Losses { known: 0, seen: None });
+
+struct Losses {
+    known: u64,
+    /// When there were more for the last time.
+    seen: Option<Instant>,
+}
+
+impl Losses {
+    fn are_recent(&mut self, lost: u64, now: Instant) -> bool {
+        if std::mem::replace(&mut self.known, lost) != lost {
+            self.seen = Some(now);
+        }
+        self.seen.is_some_and(|seen| now.saturating_duration_since(seen) < RECENT)
+    }
+}
+
 pub(super) async fn health(
     State(inspect): State<Arc<Inspect>>,
     role: Option<Extension<Role>>,
@@ -51,8 +73,9 @@ pub(super) async fn health(
     let store = inspect.store.stats().await?;
     let recorder = inspect.recorder.as_ref().map(|recorder| recorder.counts());
     let collectors = inspect.exporter.upgrade().map(|exporter| exporter.collectors()).unwrap_or_default();
-    let has_lost = recorder.is_some_and(|counts| counts.dropped + counts.failed > 0)
-        || collectors.iter().any(|collector| collector.dropped + collector.failed > 0);
+    let lost = recorder.map_or(0, |counts| counts.dropped + counts.failed)
+        + collectors.iter().map(|collector| collector.dropped + collector.failed).sum::<u64>();
+    let has_lost = LOSSES.lock().unwrap_or_else(PoisonError::into_inner).are_recent(lost, Instant::now());
     let listeners = inspect.listeners.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(ok(&Health {
         status: if has_lost || store.unreadable > 0 { "degraded" } else { "ok" },
@@ -81,4 +104,20 @@ pub(super) async fn metrics(State(inspect): State<Arc<Inspect>>) -> Result<Respo
     });
     let page = page.await.map_err(|_| store::Error::Io)?;
     Ok(([(header::CONTENT_TYPE, metrics::CONTENT_TYPE)], page).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_is_told_for_a_while_and_then_we_are_well_again() {
+        let mut losses = Losses { known: 0, seen: None };
+        let begin = Instant::now();
+        let after = |minutes| begin + Duration::from_mins(minutes);
+        assert!(!losses.are_recent(0, begin));
+        assert!(losses.are_recent(3, after(1)) && losses.are_recent(3, after(5)));
+        assert!(!losses.are_recent(3, after(6)));
+        assert!(losses.are_recent(4, after(60)) && !losses.are_recent(4, after(70)));
+    }
 }
