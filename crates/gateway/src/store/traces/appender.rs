@@ -45,6 +45,8 @@ pub struct Appender {
     open: Vec<File>,
     events: Option<Events>,
     events_since_trim: u64,
+    /// Whether the last events could not be written, which is told once.
+    is_mute: bool,
     /// Bytes since it was looked whether there is too much, about.
     unlooked: u64,
     /// Files whose text index may be behind.
@@ -77,6 +79,7 @@ impl Appender {
             open: Vec::new(),
             events: None,
             events_since_trim: EVENTS_BETWEEN_TRIMS,
+            is_mute: false,
             unlooked: 0,
             lagging,
             owner,
@@ -87,7 +90,7 @@ impl Appender {
     /// never rewritten, so that a batch may be handed in again after a failure.
     ///
     /// The spans of one day are there whole or not at all. If a day's file cannot be written, those of other days still
-    /// are, and the first error is returned.
+    /// are, and the first error is returned. Live events are only news: the log says if they cannot be written.
     pub fn append(&mut self, batch: &Batch, now: Nanos) -> Result<Appended, Error> {
         let ours: Vec<Packed> = newest_of_each(&batch.spans, of_span).map(Packed::of).collect();
         let ours = ours.iter().map(|span| (Source::Ours, span));
@@ -110,13 +113,7 @@ impl Appender {
             }
         }
         if !batch.events.is_empty() {
-            match self.append_events(&batch.events) {
-                Ok(()) => self.shared.news.notify_waiters(),
-                Err(error) => {
-                    self.events = None;
-                    failed.get_or_insert(error);
-                }
-            }
+            self.tell(&batch.events);
         }
         failed.map_or(Ok(done), Err)
     }
@@ -172,6 +169,27 @@ impl Appender {
         written.inspect_err(|_| file.memory = Memory::default())
     }
 
+    /// Writes live events. Damaged ones are put aside, so that there are some again.
+    fn tell(&mut self, told: &[Event]) {
+        let identity = files::identity(&self.shared.dir.join(EVENTS_FILE));
+        let mut outcome = self.append_events(told);
+        if outcome == Err(Error::Damaged) {
+            self.events = None;
+            tracing::warn!("live events are damaged; they are put aside, and new ones begun");
+            let aside = files::put_aside(&self.shared.dir, EVENTS_FILE, identity);
+            outcome = aside.and_then(|()| self.append_events(told));
+        }
+        match (&outcome, self.is_mute) {
+            (Ok(()), _) => self.shared.news.notify_waiters(),
+            (Err(error), false) => tracing::warn!(%error, "live events cannot be written"),
+            (Err(_), true) => {}
+        }
+        self.is_mute = outcome.is_err();
+        if self.is_mute {
+            self.events = None;
+        }
+    }
+
     fn append_events(&mut self, told: &[Event]) -> Result<(), Error> {
         let path = self.shared.dir.join(EVENTS_FILE);
         let identity = files::identity(&path);
@@ -212,6 +230,14 @@ impl Appender {
 
     /// Has stopped what the operator wants to be over, as far as it runs here. Nothing of ours runs before its beginning was told.
     pub fn fulfil_wishes(&mut self, stop: &dyn Fn(&Wish) -> usize) -> Result<(), Error> {
+        let outcome = self.fulfil(stop);
+        if outcome == Err(Error::Damaged) {
+            self.events = None;
+        }
+        outcome
+    }
+
+    fn fulfil(&mut self, stop: &dyn Fn(&Wish) -> usize) -> Result<(), Error> {
         let Some(Events { connection, wished, .. }) = &mut self.events else { return Ok(()) };
         for (number, wish) in wishes::after(connection, *wished)? {
             *wished = number;

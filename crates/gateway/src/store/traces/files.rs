@@ -34,6 +34,8 @@ const INCREMENTAL: u64 = 2;
 /// The companions of a file, which go when it goes.
 const COMPANIONS: [&str; 3] = ["", LOG, "-shm"];
 const LOG: &str = "-wal";
+/// What the name of a file ends with that was put aside.
+const DAMAGED: &str = ".damaged";
 
 /// Opens a file to write to it, and makes it if it is not there.
 pub(super) fn open(dir: &Path, file: &str, schema: &Schema, cap: Option<u64>) -> Result<Connection, Error> {
@@ -157,6 +159,25 @@ pub(super) fn remove(dir: &Path, file: &str) -> Result<bool, Error> {
         }
     }
     Ok(removed)
+}
+
+/// Puts a damaged file aside, as the only one of its kind, so that another can be begun in its place.
+///
+/// It has to be the one that was found damaged: somebody else may have put that aside already.
+pub(super) fn put_aside(dir: &Path, file: &str, identity: Option<(u64, u64)>) -> Result<(), Error> {
+    if self::identity(&dir.join(file)) != identity {
+        return Ok(());
+    }
+    // The file last: what belongs to it must not be taken for that of the next one.
+    for end in COMPANIONS.iter().rev() {
+        match fs::rename(companion(dir, file, end), companion(dir, &format!("{file}{DAMAGED}"), end)) {
+            Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::from_file_system(&cause));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn companion(dir: &Path, file: &str, end: &str) -> PathBuf {

@@ -9,7 +9,7 @@
 //! - the oldest goes when there is too much, so that recording never stops for want of its own room.
 //!
 //! It never reads a clock: what a time is compared with is handed in. A file that it does not understand is left alone and
-//! left out, and the others are read.
+//! left out, and the others are read. Only damaged live events, which are news and nothing else, are put aside for new ones.
 
 mod appender;
 mod batch;
@@ -201,6 +201,13 @@ impl TraceStore {
         Appender::new(Arc::clone(&self.shared))
     }
 
+    /// Files of which something that was asked for could not be read, as they are called in the directory. What was answered
+    /// is without that.
+    #[must_use]
+    pub fn unreadable(&self) -> Vec<String> {
+        self.shared.readers.unreadable()
+    }
+
     /// What there is.
     pub async fn stats(&self) -> Result<Stats, Error> {
         let (dir, options) = (self.shared.dir.clone(), self.shared.options);
@@ -213,6 +220,7 @@ impl TraceStore {
                     keep_bytes: options.max_bytes,
                     ..Stats::default()
                 };
+                stats.unreadable += u32::from(days.has_unreadable_events()?);
                 let mut last = None;
                 for &part in days.list() {
                     let bytes = files::bytes(&dir, &part.file());

@@ -1,7 +1,7 @@
 //! Read-only connections to the files of all days, lent to one question at a time.
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use super::{
     super::{Error, database::tune, migrations::Schema},
     day::Part,
-    files,
+    events, files,
     schema::{DAY_SCHEMA, EVENTS_FILE, EVENTS_SCHEMA},
 };
 
@@ -29,8 +29,8 @@ pub(super) struct Readers {
     idle: Mutex<Vec<Idle>>,
     permits: Arc<Semaphore>,
     event_permits: Arc<Semaphore>,
-    /// Files that were told of as unreadable. The log says it once.
-    told: Mutex<BTreeSet<String>>,
+    /// Files that could not be read, or not whole, and which they were. The log says it once.
+    unreadable: Mutex<BTreeMap<String, (u64, u64)>>,
 }
 
 struct Idle {
@@ -49,7 +49,7 @@ impl Readers {
     pub(super) fn new(dir: PathBuf) -> Self {
         let permits = Arc::new(Semaphore::new(READERS_MAX));
         let event_permits = Arc::new(Semaphore::new(READERS_MAX));
-        Self { dir, idle: Mutex::default(), permits, event_permits, told: Mutex::default() }
+        Self { dir, idle: Mutex::default(), permits, event_permits, unreadable: Mutex::default() }
     }
 
     pub(super) async fn run<T, Q>(self: &Arc<Self>, question: Q) -> Result<T, Error>
@@ -99,7 +99,9 @@ impl Readers {
     ) -> Result<Option<T>, Error> {
         let path = self.dir.join(file);
         let Some(identity) = files::identity(&path) else { return Ok(None) };
-        let answer = self.take(file, identity, &path, schema).and_then(|connection| {
+        // What a directory of that name says, if it is opened, is an error of the disk.
+        let is_file = if path.is_dir() { Err(Error::Damaged) } else { Ok(()) };
+        let answer = is_file.and_then(|()| self.take(file, identity, &path, schema)).and_then(|connection| {
             let answer = question(&connection)?;
             self.put_back(Idle { file: file.to_owned(), identity, connection });
             Ok(answer)
@@ -108,14 +110,27 @@ impl Readers {
             Ok(answer) => Ok(Some(answer)),
             Err(Error::Gone) => Ok(None),
             Err(error @ (Error::Damaged | Error::Newer { .. } | Error::Unwritable { .. })) => {
-                let told = !self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(file.to_owned());
-                if !told && path.exists() {
-                    tracing::warn!(file, %error, "a day of traces cannot be read and is left out");
+                let known = self.known_unreadable().insert(file.to_owned(), identity);
+                if known != Some(identity) && path.exists() {
+                    tracing::warn!(file, %error, "a file of traces cannot be read and is left out");
                 }
                 Ok(None)
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Files that some question could not be asked, or not to its end, and that are still there.
+    pub(super) fn unreadable(&self) -> Vec<String> {
+        let known = self.known_unreadable();
+        let is_there = |(file, identity): &(&String, &(u64, u64))| {
+            files::identity(&self.dir.join(file)) == Some(**identity)
+        };
+        known.iter().filter(is_there).map(|(file, _)| file.clone()).collect()
+    }
+
+    fn known_unreadable(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, (u64, u64)>> {
+        self.unreadable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take(
@@ -179,6 +194,12 @@ impl Days<'_> {
         question: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
         self.readers.ask(&part.file(), &DAY_SCHEMA, question)
+    }
+
+    /// Whether there are live events that cannot be read.
+    pub(super) fn has_unreadable_events(&self) -> Result<bool, Error> {
+        let is_read = self.readers.events(events::last)?.is_some();
+        Ok(!is_read && self.readers.unreadable().iter().any(|file| file == EVENTS_FILE))
     }
 
     /// Asks each file in turn, the newest first.

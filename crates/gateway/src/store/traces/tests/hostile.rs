@@ -75,16 +75,93 @@ async fn damage_in_the_middle_of_a_file_is_an_error_or_a_day_left_out_and_never_
     assert!(session_ids(&store).await.contains(&"r-1".to_owned()), "the other day is still there");
 }
 
+/// Events are news: what is damaged is put aside, and who listens hears of what comes then.
 #[tokio::test]
-async fn damaged_events_do_not_keep_spans_from_being_written() {
+async fn damaged_events_are_put_aside_and_spans_are_written() {
+    for damage in ["no database, only some words in a file".to_owned(), "\u{1}".repeat(9000)] {
+        let dir = tempfile::tempdir().unwrap();
+        make(dir.path());
+        let path = dir.path().join("traces/events.db");
+        fs::write(&path, &damage).unwrap();
+        let store = open(dir.path());
+        assert!(store.events_after(0, 10).await.unwrap().is_empty());
+        assert_eq!(store.stats().await.unwrap().unreadable, 1, "as long as nobody writes any");
+        let listening = tokio::spawn({
+            let store = store.clone();
+            async move { store.next_events(0, 10).await.unwrap() }
+        });
+        let told = Batch { spans: vec![span(1)], events: vec![event(1)], ..Batch::default() };
+        let mut appender = store.appender();
+        assert_eq!(appender.append(&told, NOW), Ok(Appended { spans: 1, ..Appended::default() }));
+        assert_eq!(session_ids(&store).await, ["r-1"]);
+        assert_eq!(listening.await.unwrap()[0].data["number"], 1);
+        assert_eq!((store.stats().await.unwrap().unreadable, store.unreadable().len()), (0, 0));
+        assert_eq!(fs::read_to_string(dir.path().join("traces/events.db.damaged")).unwrap(), damage);
+        // It happens again, and there is one that was put aside.
+        drop((appender, store));
+        fs::write(&path, &damage).unwrap();
+        let store = open(dir.path());
+        store.appender().append(&Batch { events: vec![event(2)], ..Batch::default() }, NOW).unwrap();
+        assert_eq!(store.events_after(0, 10).await.unwrap().last().unwrap().data["number"], 2);
+    }
+}
+
+/// A newer program's events are not ours to put aside.
+#[tokio::test]
+async fn newer_events_stay_where_they_are_and_spans_are_written() {
     let dir = tempfile::tempdir().unwrap();
     make(dir.path());
-    fs::write(dir.path().join("traces/events.db"), "no database, only some words in a file").unwrap();
+    let path = dir.path().join("traces/events.db");
+    let ours = i32::from_be_bytes(*b"AqEv");
+    let newer = format!("PRAGMA application_id = {ours}; PRAGMA user_version = 99; CREATE TABLE told (x);");
+    Connection::open(&path).unwrap().execute_batch(&newer).unwrap();
+    let before = fs::read(&path).unwrap();
     let store = open(dir.path());
     let told = Batch { spans: vec![span(1)], events: vec![event(1)], ..Batch::default() };
-    assert_eq!(store.appender().append(&told, NOW), Err(Error::Damaged));
+    assert_eq!(store.appender().append(&told, NOW), Ok(Appended { spans: 1, ..Appended::default() }));
+    assert_eq!((fs::read(&path).unwrap(), store.stats().await.unwrap().unreadable), (before, 1));
+}
+
+/// What is not read is named, so that nobody takes a part for the whole.
+#[tokio::test]
+async fn a_directory_in_place_of_a_day_is_left_out_and_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = TraceStore::open(dir.path(), Options { max_age_days: 3, ..Options::default() });
+    let mut appender = store.appender();
+    appender.append(&batch([span(1)]), NOW).unwrap();
+    let strange = dir.path().join("traces/2026-11-15.db");
+    fs::create_dir(&strange).unwrap();
+    fs::write(strange.join("x"), "something").unwrap();
     assert_eq!(session_ids(&store).await, ["r-1"]);
-    assert!(store.events_after(0, 10).await.unwrap().is_empty());
+    assert_eq!(store.export(None, None, None, 10).await.unwrap().0, [span(1)]);
+    assert_eq!(store.unreadable(), ["2026-11-15.db"]);
+    assert_eq!(store.stats().await.unwrap().unreadable, 1);
+    assert!(!appender.retain(NOW + 2 * DAY).unwrap().freed_any(), "nothing of it goes");
+    assert_eq!(appender.retain(NOW + 9 * DAY).unwrap().days, 1, "and the others do");
+    assert!(strange.join("x").exists());
+}
+
+#[tokio::test]
+async fn a_day_that_is_read_in_part_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    open(dir.path()).appender().append(&batch((0..5000).map(span)), NOW).unwrap();
+    let path = today(dir.path());
+    let mut bytes = fs::read(&path).unwrap();
+    let (middle, length) = (bytes.len() / 2, bytes.len());
+    bytes[middle..length - 8192].fill(0xa5);
+    fs::write(&path, bytes).unwrap();
+    let store = open(dir.path());
+    let (mut count, mut after) = (0, None);
+    loop {
+        let (spans, next) = store.export(None, None, after, 500).await.unwrap();
+        count += spans.len();
+        after = next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert!(count < 5000, "{count}");
+    assert_eq!(store.unreadable(), [ours_today().file()]);
 }
 
 /// The oldest goes so that the newest can be written, within a day too.
