@@ -91,7 +91,13 @@ impl Export {
         }
         out.flush().map_err(|error| unusable(Path::new("the output"), &error))?;
         report::note(&format!("{count} spans written"));
-        Ok(ExitCode::SUCCESS)
+        let unreadable = store.unreadable();
+        for file in &unreadable {
+            report::note(&format!(
+                "{file}: it is damaged, or not a file of this program or its version; what could not be read of it is not among them"
+            ));
+        }
+        Ok(if unreadable.is_empty() { ExitCode::SUCCESS } else { report::trouble() })
     }
 }
 
@@ -170,4 +176,34 @@ fn private(path: &Path) -> io::Result<File> {
 
 fn unusable(path: &Path, error: &io::Error) -> Failure {
     Failure::trouble(&format!("{}: {error}", path.display()), "name a file that can be read or written")
+}
+
+#[cfg(test)]
+mod tests {
+    use gateway::store::traces::{DIRECTORY, Options};
+
+    use super::*;
+
+    /// Nobody takes a part for the whole.
+    #[tokio::test]
+    async fn an_export_that_could_not_read_everything_says_so() {
+        let data = tempfile::tempdir().unwrap();
+        let traces = data.path().join(DIRECTORY);
+        let output = Some(data.path().join("out.jsonl"));
+        let export = Export { output, since: None, until: None, otlp: false };
+        std::fs::create_dir(&traces).unwrap();
+        let run = async || {
+            let store = TraceStore::open(data.path(), Options::default());
+            format!("{:?}", export.run(&store).await.map_err(drop).unwrap())
+        };
+        assert_eq!(run().await, format!("{:?}", ExitCode::SUCCESS));
+        for (file, damage) in [("2026-11-15.db", None), ("2026-11-16.db", Some("no database at all"))] {
+            let path = traces.join(file);
+            match damage {
+                None => std::fs::create_dir(&path).unwrap(),
+                Some(text) => std::fs::write(&path, text).unwrap(),
+            }
+            assert_eq!(run().await, format!("{:?}", ExitCode::from(4)), "{file}");
+        }
+    }
 }
