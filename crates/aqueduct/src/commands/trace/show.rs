@@ -10,11 +10,11 @@ use gateway::{
     operator::shown,
     store::{
         TraceStore,
-        traces::{Piece, SpanFull, SpanRow},
+        traces::{HappeningRow, Piece, SpanFull, SpanRow},
     },
     trace::TraceId,
 };
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::{duration, short, time, trouble};
 use crate::report::{self, Failure};
@@ -68,7 +68,7 @@ impl Show {
         for (depth, span) in tree(&spans) {
             lines.push(self.line(depth, &span.row));
             if self.full {
-                lines.extend(details(depth, span));
+                lines.extend(details(depth, &span.attributes, &span.events));
             }
         }
         report::print(&lines.join("\n"));
@@ -95,15 +95,24 @@ fn indent(depth: usize) -> String {
     "  ".repeat(depth.min(INDENT_MAX))
 }
 
-fn details(depth: usize, span: &SpanFull) -> Vec<String> {
+fn details(depth: usize, attributes: &Map<String, Value>, events: &[HappeningRow]) -> Vec<String> {
     let indent = format!("{}    ", indent(depth));
-    let attributes = span.attributes.iter().map(|(name, value)| {
+    let mut lines: Vec<String> = shown_attributes(&indent, attributes).collect();
+    for event in events {
+        lines.push(format!("{indent}* {} {}", time(event.at_us), short(&event.name)));
+        lines.extend(shown_attributes(&format!("{indent}    "), &event.attributes));
+    }
+    lines
+}
+
+fn shown_attributes<'a>(
+    indent: &'a str,
+    attributes: &'a Map<String, Value>,
+) -> impl Iterator<Item = String> + 'a {
+    attributes.iter().map(move |(name, value)| {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         format!("{indent}{} = {}", short(name), shown::line(&value, 400))
-    });
-    let events =
-        span.events.iter().map(|event| format!("{indent}* {} {}", time(event.at_us), short(&event.name)));
-    attributes.chain(events).collect()
+    })
 }
 
 async fn all(store: &TraceStore, trace: TraceId) -> Result<Vec<SpanFull>, Failure> {
@@ -151,5 +160,26 @@ fn tree(spans: &[SpanFull]) -> Vec<(usize, &SpanFull)> {
             Some(span) => waiting.push((0, span)),
             None => return shown,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happened_is_shown_with_its_attributes() {
+        let given = |value: Value| value.as_object().cloned().unwrap();
+        let attributes = given(json!({"tries": 2, "why": "a\u{1b}[31m\nb"}));
+        let retry = HappeningRow { name: "retry".to_owned(), at_us: 1_000_000, attributes };
+        let lines = details(1, &given(json!({"method": "ping"})), &[retry]);
+        assert_eq!(lines[0], "      method = ping");
+        assert_eq!(lines[1], "      * 1970-01-01 00:00:01 retry");
+        assert_eq!(lines[2], "          tries = 2");
+        assert!(
+            lines[3].starts_with("          why = a") && !lines[3].contains(['\u{1b}', '\n']),
+            "{lines:?}"
+        );
+        assert_eq!(lines.len(), 4);
     }
 }
