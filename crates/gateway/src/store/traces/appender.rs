@@ -220,6 +220,10 @@ impl Appender {
         let dir = &self.shared.dir;
         let has_grown = files::length(dir, EVENTS_FILE) > bytes_max;
         if has_grown {
+            // What is left in one of an earlier version is little, and is written anew.
+            if !files::gives_back(connection)? {
+                files::rewrite(connection)?;
+            }
             files::give_back(connection, bytes_max)?;
         }
         if has_grown || files::log_bytes(dir, EVENTS_FILE) > files::log_bytes_max(None) {
@@ -275,7 +279,7 @@ impl Appender {
     }
 
     /// Cuts off a log that became long by a single change, as where an index is put in order.
-    fn cut_log(&mut self, part: Part) -> Result<(), Error> {
+    pub(super) fn cut_log(&mut self, part: Part) -> Result<(), Error> {
         let usual = files::log_bytes_max(Some(self.shared.options.cap(part.source)));
         if files::log_bytes(&self.shared.dir, &part.file()) > usual.saturating_mul(2) {
             files::settle(self.file(part)?)?;

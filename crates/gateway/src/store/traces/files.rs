@@ -85,6 +85,12 @@ pub(super) fn gives_back(connection: &Connection) -> Result<bool, Error> {
     Ok(number(connection, "auto_vacuum")? == INCREMENTAL)
 }
 
+/// Writes a file anew, so that its pages can be given back. Takes as much room again for the time.
+pub(super) fn rewrite(connection: &Connection) -> Result<(), Error> {
+    connection.pragma_update(None, "auto_vacuum", INCREMENTAL.cast_signed())?;
+    Ok(connection.execute_batch("VACUUM")?)
+}
+
 /// Gives pages back that nothing is in, until a file is no larger than this. It is so once its log was moved.
 pub(super) fn give_back(connection: &Connection, bytes_max: u64) -> Result<(), Error> {
     if !gives_back(connection)? {

@@ -42,9 +42,7 @@ impl Appender {
         }
         let mut failed = self.shrink_events().err();
         for &part in &parts {
-            if files::log_bytes(dir, &part.file()) > files::log_bytes_max(Some(options.cap(part.source))) {
-                failed = failed.or(self.file(part).and_then(|file| files::settle(file)).err());
-            }
+            failed = failed.or(self.cut_log(part).err());
         }
         let (reported, ours): (Vec<Part>, Vec<Part>) =
             parts.iter().copied().partition(|part| part.is_reported());
@@ -53,7 +51,9 @@ impl Appender {
         let reported: Vec<Part> = files::parts(dir)?.into_iter().filter(|part| part.is_reported()).collect();
         let room = options.of(Source::Ours);
         let rest = room.saturating_sub(taken(&reported)).max(room / 2);
-        failed = failed.or(self.shrink(ours, files::length(dir, EVENTS_FILE), rest, &mut done).err());
+        // Events that cannot be made fewer here take nothing from spans.
+        let events = files::length(dir, EVENTS_FILE).min(options.of_events());
+        failed = failed.or(self.shrink(ours, events, rest, &mut done).err());
         failed.map_or(Ok(done), Err)
     }
 

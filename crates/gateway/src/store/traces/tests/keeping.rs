@@ -181,3 +181,29 @@ async fn an_older_day_loses_its_oldest_before_it_goes_whole() {
     appender.append(&batch((1320..1900).map(|number| long(number, 20_000))), NOW).unwrap();
     assert!(session_of(&store, 399).await.is_none() && session_of(&store, 1899).await.is_some());
 }
+
+/// Of an earlier version, or of when more could be kept.
+#[tokio::test]
+async fn many_events_of_before_take_nothing_from_spans() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = |count: i64| {
+        let data = json!({"title": "long ".repeat(60)}).to_string();
+        let events = (0..count).map(|number| Event { data: data.clone(), ..event(number) });
+        Batch { events: events.collect(), ..Batch::default() }
+    };
+    open(dir.path()).appender().append(&told(90_000), NOW).unwrap();
+    let file = rusqlite::Connection::open(dir.path().join("traces/events.db")).unwrap();
+    file.execute_batch("PRAGMA auto_vacuum = NONE; VACUUM; PRAGMA wal_checkpoint(TRUNCATE);").unwrap();
+    drop(file);
+    assert!(taken(dir.path()) > KEEP);
+    let store = small(dir.path());
+    let mut appender = store.appender();
+    appender.append(&batch((0..300).map(|number| long(number, 20_000))), NOW).unwrap();
+    appender.retain(NOW).unwrap();
+    assert_eq!(store.stats().await.unwrap().spans, 300);
+    appender.append(&told(10), NOW).unwrap();
+    appender.retain(NOW).unwrap();
+    assert!(taken(dir.path()) <= AT_MOST, "{}", taken(dir.path()));
+    assert_eq!((store.stats().await.unwrap().spans, store.last_event().await.unwrap()), (300, 90_010));
+    assert!(store.events_after(89_000, 10).await.unwrap().len() == 10);
+}
