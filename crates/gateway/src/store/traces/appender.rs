@@ -10,7 +10,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::{
     super::Error,
-    Appended, Batch, Shared,
+    Appended, Batch, Retained, Shared,
     batch::{self, By},
     day::{Day, Part, Source},
     events, files, index,
@@ -257,8 +257,7 @@ impl Appender {
     pub fn index_some(&mut self, max_rows: u32) -> Result<u32, Error> {
         while let Some(part) = self.lagging.last().copied() {
             let known = self.path(part).exists();
-            let indexed =
-                if known { self.file(part).and_then(|file| advance(file, max_rows)) } else { Ok(0) };
+            let indexed = if known { self.advance(part, max_rows) } else { Ok(0) };
             match indexed {
                 Ok(0) => {}
                 Ok(rows) => {
@@ -276,6 +275,24 @@ impl Appender {
             self.lagging.remove(&part);
         }
         Ok(0)
+    }
+
+    /// Brings the text index of a file forward. Where that is full a few spans may go beyond, and the oldest go for them if that
+    /// does not do.
+    fn advance(&mut self, part: Part, max_rows: u32) -> Result<u32, Error> {
+        let cap = self.shared.options.cap(part.source);
+        let mut indexed = index::advance(self.file(part)?, max_rows);
+        for is_first in [true, false] {
+            if indexed != Err(Error::Full) {
+                break;
+            }
+            if !is_first {
+                self.fit(&mut Retained::default())?;
+            }
+            let few = max_rows.min(ROWS_WHERE_FULL);
+            indexed = with_reserve(self.file(part)?, cap, cap / INDEX_PART, |file| index::advance(file, few));
+        }
+        indexed
     }
 
     /// Cuts off a log that became long by a single change, as where an index is put in order.
@@ -330,18 +347,6 @@ impl Appender {
 
     pub(super) fn path(&self, part: Part) -> PathBuf {
         self.shared.dir.join(part.file())
-    }
-}
-
-/// Brings the text index of a file forward. Where that is full a few spans may go beyond, until the oldest go for it.
-fn advance(file: &mut Connection, max_rows: u32) -> Result<u32, Error> {
-    match index::advance(file, max_rows) {
-        Err(Error::Full) => {
-            let pages = files::number(file, "max_page_count")? / INDEX_PART;
-            let reserve = i64::try_from(pages).unwrap_or_default();
-            with_reserve(file, reserve, |file| index::advance(file, max_rows.min(ROWS_WHERE_FULL)))
-        }
-        outcome => outcome,
     }
 }
 

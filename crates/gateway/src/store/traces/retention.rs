@@ -3,7 +3,7 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::{
-    super::Error,
+    super::{Error, writer::Cap},
     Retained,
     appender::Appender,
     day::{Day, Part, Source},
@@ -19,7 +19,7 @@ const SPANS_TOGETHER: u32 = 2000;
 /// What a span takes beside its texts, about.
 const ROW_BYTES: u64 = 300;
 /// What may be used meanwhile beyond what a file may take.
-const RESERVE_PAGES: i64 = 4096;
+const RESERVE_BYTES: u64 = 16 * 1024 * 1024;
 /// Such steps in one go; the rest waits for the next one.
 const STEPS_MAX: u32 = 60;
 
@@ -40,6 +40,15 @@ impl Appender {
         while parts.last().is_some_and(|part| part.day.0 < oldest) {
             self.remove(&mut parts, &mut done)?;
         }
+        self.fit(&mut done)?;
+        Ok(done)
+    }
+
+    /// Removes the oldest of what is too much.
+    pub(super) fn fit(&mut self, done: &mut Retained) -> Result<(), Error> {
+        let shared = self.shared().clone();
+        let (dir, options) = (&shared.dir, shared.options);
+        let parts = files::parts(dir)?;
         let mut failed = self.shrink_events().err();
         for &part in &parts {
             failed = failed.or(self.cut_log(part).err());
@@ -47,14 +56,14 @@ impl Appender {
         let (reported, ours): (Vec<Part>, Vec<Part>) =
             parts.iter().copied().partition(|part| part.is_reported());
         let taken = |parts: &[Part]| parts.iter().map(|part| files::length(dir, &part.file())).sum::<u64>();
-        failed = failed.or(self.shrink(reported, 0, options.of(Source::Reported), &mut done).err());
+        failed = failed.or(self.shrink(reported, 0, options.of(Source::Reported), done).err());
         let reported: Vec<Part> = files::parts(dir)?.into_iter().filter(|part| part.is_reported()).collect();
         let room = options.of(Source::Ours);
         let rest = room.saturating_sub(taken(&reported)).max(room / 2);
         // Events that cannot be made fewer here take nothing from spans.
         let events = files::length(dir, EVENTS_FILE).min(options.of_events());
-        failed = failed.or(self.shrink(ours, events, rest, &mut done).err());
-        failed.map_or(Ok(done), Err)
+        failed = failed.or(self.shrink(ours, events, rest, done).err());
+        failed.map_or(Ok(()), Err)
     }
 
     /// Removes the oldest of some files if they take too much. `beside` is there in any case.
@@ -106,8 +115,9 @@ impl Appender {
     /// Removes the oldest spans of a file until so much of it is used, and makes the file no larger than it may be. How many
     /// spans it were.
     fn trim(&mut self, part: Part, used_max: u64, bytes_max: u64) -> Result<u64, Error> {
+        let cap = self.shared().options.cap(part.source);
         let file = self.file(part)?;
-        let spans = with_reserve(file, RESERVE_PAGES, |file| {
+        let spans = with_reserve(file, cap, RESERVE_BYTES, |file| {
             let mut spans = 0;
             for _ in 0..STEPS_MAX {
                 let excess = used(file)?.saturating_sub(used_max);
@@ -136,16 +146,14 @@ impl Appender {
 /// Does something that takes some room to free more of it, or that goes on beside what is written, in a file that is full.
 pub(super) fn with_reserve<T>(
     file: &mut Connection,
-    reserve: i64,
+    cap: u64,
+    reserve: u64,
     work: impl FnOnce(&mut Connection) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let pages = |file: &Connection, pages: i64| -> Result<i64, Error> {
-        Ok(file.pragma_update_and_check(None, "max_page_count", pages, |row| row.get(0))?)
-    };
-    let most: i64 = file.pragma_query_value(None, "max_page_count", |row| row.get(0))?;
-    pages(file, most.saturating_add(reserve))?;
+    // What the limit was is not asked for: a file that is larger has its size for it, and would grow each time.
+    Cap::new(file, cap.saturating_add(reserve))?;
     let done = work(file);
-    pages(file, most)?;
+    Cap::new(file, cap)?;
     done
 }
 
