@@ -30,7 +30,7 @@ pub(super) struct AllServers {
     servers: Vec<OneServer>,
 }
 
-/// A server that is configured or was called.
+/// A server that is configured, or was called from here, or that others say they called.
 #[derive(Default, Serialize, JsonSchema)]
 pub(super) struct OneServer {
     #[serde(flatten)]
@@ -92,9 +92,12 @@ pub(super) async fn servers(
     let known = known(&inspect).await?;
     let mut all: BTreeMap<String, ServerStats> =
         stats.into_iter().map(|stats| (stats.server.clone(), stats)).collect();
+    // Of a server of ours nobody else's word counts.
     for info in &known {
-        let server = info.name.clone();
-        all.entry(info.name.clone()).or_insert_with(|| ServerStats { server, ..ServerStats::default() });
+        if all.get(&info.name).is_none_or(|stats| stats.reported) {
+            let server = info.name.clone();
+            all.insert(info.name.clone(), ServerStats { server, ..ServerStats::default() });
+        }
     }
     let servers = all.into_values().map(|stats| {
         let info = known.iter().find(|info| info.name == stats.server);
@@ -108,9 +111,10 @@ pub(super) async fn server(
     Path(name): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    let details = inspect.store.server(&name, since(query.as_deref())?, now()).await?;
+    let since = since(query.as_deref())?;
     let known = known(&inspect).await?;
     let info = known.iter().find(|info| info.name == name);
+    let details = inspect.store.server(&name, info.is_some(), since, now()).await?;
     if details.server.calls == 0 && info.is_none() {
         let message =
             "no such server is configured, and none was called in that time; GET /api/v1/servers lists them";

@@ -1,6 +1,6 @@
 //! How the servers did that were called.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::Connection;
 use schemars::JsonSchema;
@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::{
     super::Error,
     TraceStore,
+    day::Source,
     readers::Days,
     rows::micros,
     schema::{kind_code, status_of},
@@ -19,9 +20,14 @@ use crate::trace::{Kind, Nanos, Status};
 const POINTS_MAX: i64 = 60;
 const POINT_NANOS_MIN: i64 = 60 * 1_000_000_000;
 
+/// What we recorded counts. What others say counts only where we recorded nothing, and is marked.
+const OURS_FIRST: [Source; 2] = [Source::Ours, Source::Reported];
+
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ServerStats {
     pub server: String,
+    /// Only others say that it was called: nothing of this was recorded here.
+    pub reported: bool,
     pub calls: u64,
     pub errors: u64,
     pub running: u64,
@@ -65,6 +71,8 @@ pub struct ServerDetails {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TokenRow {
     pub operation: String,
+    /// Only others say so: nothing of this was recorded here.
+    pub reported: bool,
     pub calls: u64,
     /// As they were counted; where nobody did, estimated as a quarter of the bytes of recorded results.
     pub result_tokens: u64,
@@ -115,47 +123,53 @@ impl Tally {
         })
     }
 
-    fn server(mut self, server: String) -> ServerStats {
+    fn server(mut self, server: String, source: Source) -> ServerStats {
         let [p50_us, p95_us, p99_us] = self.percentiles();
         let Self { calls, errors, running, last, .. } = self;
-        ServerStats { server, calls, errors, running, p50_us, p95_us, p99_us, last_us: last.map(micros) }
+        let (reported, last_us) = (source == Source::Reported, last.map(micros));
+        ServerStats { server, reported, calls, errors, running, p50_us, p95_us, p99_us, last_us }
     }
 }
 
 impl TraceStore {
-    /// Every server that was called since then, by its name.
+    /// Every server that was called since then, by its name. What others report counts only for those that were not called
+    /// from here.
     pub async fn servers(&self, since: Nanos) -> Result<Vec<ServerStats>, Error> {
         let read = move |days: &Days<'_>| {
-            let mut tallies: HashMap<String, Tally> = HashMap::new();
-            calls(days, since, None, |call| tallies.entry(call.peer.clone()).or_default().add_call(&call))?;
-            let mut servers: Vec<_> = tallies.into_iter().map(|(name, tally)| tally.server(name)).collect();
-            servers.sort_unstable_by(|a, b| a.server.cmp(&b.server));
-            Ok(servers)
+            let mut servers: BTreeMap<String, ServerStats> = BTreeMap::new();
+            for source in OURS_FIRST {
+                let mut tallies: HashMap<String, Tally> = HashMap::new();
+                calls(days, source, since, None, |call| {
+                    if !servers.contains_key(&call.peer) {
+                        tallies.entry(call.peer.clone()).or_default().add_call(&call);
+                    }
+                })?;
+                let found =
+                    tallies.into_iter().map(|(name, tally)| (name.clone(), tally.server(name, source)));
+                servers.extend(found);
+            }
+            Ok(servers.into_values().collect())
         };
         self.shared.readers.run(read).await
     }
 
-    /// One server with its operations, the most called first, and how it did over time.
-    pub async fn server(&self, name: &str, since: Nanos, until: Nanos) -> Result<ServerDetails, Error> {
+    /// One server with its operations, the most called first, and how it did over time. What others report counts only where it
+    /// was not called from here, and not at all for one of ours.
+    pub async fn server(
+        &self,
+        name: &str,
+        is_ours: bool,
+        since: Nanos,
+        until: Nanos,
+    ) -> Result<ServerDetails, Error> {
         let name = name.to_owned();
         let read = move |days: &Days<'_>| {
-            let width = (until.saturating_sub(since) / POINTS_MAX).max(POINT_NANOS_MIN);
-            let mut server = Tally::default();
-            let mut operations: HashMap<String, Tally> = HashMap::new();
-            let mut points: HashMap<i64, Tally> = HashMap::new();
-            calls(days, since, Some(&name), |call| {
-                server.add_call(&call);
-                operations.entry(call.operation.clone()).or_default().add_call(&call);
-                points.entry(call.started.div_euclid(width)).or_default().add_call(&call);
-            })?;
-            let mut operations: Vec<_> =
-                operations.into_iter().map(|(name, tally)| operation(name, tally)).collect();
-            operations
-                .sort_unstable_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.operation.cmp(&b.operation)));
-            let mut latency: Vec<_> =
-                points.into_iter().map(|(place, tally)| point(place * width, tally)).collect();
-            latency.sort_unstable_by_key(|point| point.at_us);
-            Ok(ServerDetails { server: server.server(name), operations, latency })
+            let ours = details(days, Source::Ours, &name, since, until)?;
+            if is_ours || ours.server.calls > 0 {
+                return Ok(ours);
+            }
+            let theirs = details(days, Source::Reported, &name, since, until)?;
+            Ok(if theirs.server.calls > 0 { theirs } else { ours })
         };
         self.shared.readers.run(read).await
     }
@@ -163,24 +177,32 @@ impl TraceStore {
     /// What answers asked of their readers, by operation, the dearest first.
     pub async fn result_tokens(&self, since: Nanos) -> Result<Vec<TokenRow>, Error> {
         let read = move |days: &Days<'_>| {
-            let mut rows: HashMap<String, (u64, u64)> = HashMap::new();
-            days.each(|_, connection| {
-                let mut statement = connection.prepare_cached(
-                    "SELECT coalesce(operation, tool, method, name), count(*), sum(tokens) FROM spans INDEXED BY spans_roots
-                     WHERE root AND started >= ?1 AND tokens IS NOT NULL GROUP BY 1",
-                )?;
-                let mut found = statement.query([since])?;
-                while let Some(row) = found.next()? {
-                    let (calls, tokens) = rows.entry(row.get(0)?).or_default();
-                    *calls += u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
-                    *tokens += u64::try_from(row.get::<_, i64>(2)?).unwrap_or_default();
-                }
-                Ok(())
-            })?;
-            let mut rows: Vec<_> = rows
-                .into_iter()
-                .map(|(operation, (calls, result_tokens))| TokenRow { operation, calls, result_tokens })
-                .collect();
+            let mut rows: HashMap<String, TokenRow> = HashMap::new();
+            for source in OURS_FIRST {
+                of_source(days, source, |connection| {
+                    let mut statement = connection.prepare_cached(
+                        "SELECT coalesce(operation, tool, method, name), count(*), sum(tokens) FROM spans INDEXED BY spans_roots
+                         WHERE root AND started >= ?1 AND tokens IS NOT NULL GROUP BY 1",
+                    )?;
+                    let mut found = statement.query([since])?;
+                    while let Some(row) = found.next()? {
+                        let operation: String = row.get(0)?;
+                        let reported = source == Source::Reported;
+                        let known = rows.entry(operation.clone()).or_insert(TokenRow {
+                            operation,
+                            reported,
+                            calls: 0,
+                            result_tokens: 0,
+                        });
+                        if known.reported == reported {
+                            known.calls += u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
+                            known.result_tokens += u64::try_from(row.get::<_, i64>(2)?).unwrap_or_default();
+                        }
+                    }
+                    Ok(())
+                })?;
+            }
+            let mut rows: Vec<_> = rows.into_values().collect();
             rows.sort_unstable_by(|a, b| {
                 b.result_tokens.cmp(&a.result_tokens).then_with(|| a.operation.cmp(&b.operation))
             });
@@ -201,14 +223,48 @@ fn point(at: Nanos, mut tally: Tally) -> LatencyRow {
     LatencyRow { at_us: micros(at), p50_us, p95_us, p99_us, calls: tally.calls, errors: tally.errors }
 }
 
-/// Hands on every call to a server, or to one of them.
+/// Everything of one server that one source knows.
+fn details(
+    days: &Days<'_>,
+    source: Source,
+    name: &str,
+    since: Nanos,
+    until: Nanos,
+) -> Result<ServerDetails, Error> {
+    let width = (until.saturating_sub(since) / POINTS_MAX).max(POINT_NANOS_MIN);
+    let mut server = Tally::default();
+    let mut operations: HashMap<String, Tally> = HashMap::new();
+    let mut points: HashMap<i64, Tally> = HashMap::new();
+    calls(days, source, since, Some(name), |call| {
+        server.add_call(&call);
+        operations.entry(call.operation.clone()).or_default().add_call(&call);
+        points.entry(call.started.div_euclid(width)).or_default().add_call(&call);
+    })?;
+    let mut operations: Vec<_> = operations.into_iter().map(|(name, tally)| operation(name, tally)).collect();
+    operations.sort_unstable_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.operation.cmp(&b.operation)));
+    let mut latency: Vec<_> = points.into_iter().map(|(place, tally)| point(place * width, tally)).collect();
+    latency.sort_unstable_by_key(|point| point.at_us);
+    Ok(ServerDetails { server: server.server(name.to_owned(), source), operations, latency })
+}
+
+/// Asks the files of one source.
+fn of_source(
+    days: &Days<'_>,
+    source: Source,
+    mut question: impl FnMut(&Connection) -> Result<(), Error>,
+) -> Result<(), Error> {
+    days.each(|part, connection| if part.source == source { question(connection) } else { Ok(()) })
+}
+
+/// Hands on every call to a server, or to one of them, that one source knows.
 fn calls(
     days: &Days<'_>,
+    source: Source,
     since: Nanos,
     server: Option<&str>,
     mut take: impl FnMut(Call),
 ) -> Result<(), Error> {
-    days.each(|_, connection| calls_of_a_day(connection, since, server, &mut take))
+    of_source(days, source, |connection| calls_of_a_day(connection, since, server, &mut take))
 }
 
 fn calls_of_a_day(

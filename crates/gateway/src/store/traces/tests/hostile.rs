@@ -310,7 +310,7 @@ async fn absurd_spans_are_kept_and_make_no_files_of_their_own() {
     assert_eq!(session_ids(&store).await.len(), 6);
     let (operations, _) = store.operations(Default::default(), ALL).await.unwrap();
     assert!(operations.iter().all(|row| row.duration_us.unwrap() >= 0 && row.waited_us >= 0));
-    store.server("x", i64::MIN, i64::MAX).await.unwrap();
+    store.server("x", false, i64::MIN, i64::MAX).await.unwrap();
     store.graph(i64::MIN).await.unwrap();
 }
 

@@ -337,12 +337,12 @@ async fn servers_are_summed_with_percentiles_and_errors() {
     let percentiles = (server.p50_us, server.p95_us, server.p99_us);
     assert_eq!(percentiles, (Some(50_000), Some(95_000), Some(99_000)));
     assert!(store.servers(NOW + 501 * SECOND).await.unwrap().is_empty());
-    let details = store.server("srv-b", NOW - DAY, NOW).await.unwrap();
+    let details = store.server("srv-b", false, NOW - DAY, NOW).await.unwrap();
     let operations: Vec<_> =
         details.operations.iter().map(|row| (row.operation.as_str(), row.calls, row.errors)).collect();
     assert_eq!(operations, [("look", 51, 3), ("write", 49, 0)]);
     assert_eq!(details.latency.iter().map(|point| point.calls).sum::<u64>(), 100);
-    assert_eq!(store.server("nobody", 0, NOW).await.unwrap().server.calls, 0);
+    assert_eq!(store.server("nobody", false, 0, NOW).await.unwrap().server.calls, 0);
 }
 
 /// REQ-IUI-02

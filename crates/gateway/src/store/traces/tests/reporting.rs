@@ -51,6 +51,40 @@ async fn a_report_changes_nothing_of_a_session_of_ours() {
     assert_eq!(receiver.recv().unwrap(), ("tools/call search_code".to_owned(), false), "ours first");
 }
 
+/// Whoever may report could otherwise make a server of ours look slow and broken.
+#[tokio::test]
+async fn a_report_changes_no_figure_of_a_server_that_was_called_from_here() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut appender = store.appender();
+    let mut root = span(1);
+    root.attributes.insert(names::RESULT_TOKENS.to_owned(), json!(5));
+    appender.append(&batch([root.clone(), call(2, &root, "files")]), NOW).unwrap();
+    let (before, tokens) = (store.servers(0).await.unwrap(), store.result_tokens(0).await.unwrap());
+    let details = store.server("files", false, 0, NOW).await.unwrap();
+    let said = |number: u64, peer: &str| {
+        let mut said = call(number, &span(number + 100), peer);
+        said.status = Status::Error;
+        said.ended = Some(said.started + 3600 * SECOND);
+        said
+    };
+    appender.append(&reported([said(3, "files"), said(4, "invented"), said(5, "configured")]), NOW).unwrap();
+
+    let servers = store.servers(0).await.unwrap();
+    let names: Vec<_> = servers.iter().map(|server| (server.server.as_str(), server.reported)).collect();
+    assert_eq!(names, [("configured", true), ("files", false), ("invented", true)]);
+    assert_eq!(servers[1..2], before, "what was called from here is as it was recorded here");
+    assert_eq!(store.server("files", false, 0, NOW).await.unwrap(), details);
+    let told = store.server("invented", false, 0, NOW).await.unwrap();
+    assert_eq!((told.server.calls, told.server.errors, told.server.reported), (1, 1, true));
+    let told = store.server("configured", true, 0, NOW).await.unwrap();
+    assert_eq!((told.server.calls, told.server.reported, told.latency.len()), (0, false, 0));
+    // An answer that others say was long.
+    appender.append(&reported([Span { trace: TraceId([3; 16]), ..root }]), NOW).unwrap();
+    assert_eq!((tokens[0].calls, tokens[0].result_tokens, tokens[0].reported), (1, 5, false));
+    assert_eq!(store.result_tokens(0).await.unwrap(), tokens);
+}
+
 /// Reporters fill their own share, and lose their own oldest.
 #[tokio::test]
 async fn reports_do_not_push_out_what_we_recorded() {
