@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     operator::listener::reply::{Problem, ok},
-    store::traces::{LatencyRow, OperationStats, ServerStats, TokenRow},
+    store::traces::{LatencyRow, OperationStats, ServerDetails, ServerStats, TokenRow},
     trace::Nanos,
 };
 
@@ -49,7 +49,10 @@ pub(super) struct OneServer {
 pub(super) struct ServerAnswer {
     server: OneServer,
     operations: Vec<OperationStats>,
+    /// From the first call on, or from `since_us` if that is later, also where nothing was called.
     latency: Vec<LatencyRow>,
+    /// How long a point of it lasts.
+    latency_width_us: i64,
     drift: Vec<Drift>,
 }
 
@@ -122,8 +125,9 @@ pub(super) async fn server(
     }
     let servers = Arc::clone(&inspect.servers);
     let drift = tokio::task::spawn_blocking(move || servers.drift(&name)).await.unwrap_or_default();
-    let server = OneServer::new(details.server, info);
-    Ok(ok(&ServerAnswer { server, operations: details.operations, latency: details.latency, drift }))
+    let ServerDetails { server, operations, latency, latency_width_us } = details;
+    let server = OneServer::new(server, info);
+    Ok(ok(&ServerAnswer { server, operations, latency, latency_width_us, drift }))
 }
 
 pub(super) async fn graph(

@@ -71,6 +71,7 @@ struct Side {
     request: Option<String>,
     started: Nanos,
     ended: Option<Nanos>,
+    waited: Nanos,
     status: Status,
 }
 
@@ -110,7 +111,7 @@ fn sides(
     sides: &mut Vec<Side>,
 ) -> Result<(), Error> {
     let statement = format!(
-        "SELECT trace, span, parent, agent, {other}, request, started, ended, status FROM spans INDEXED BY {index}
+        "SELECT trace, span, parent, agent, {other}, request, started, ended, waited, status FROM spans INDEXED BY {index}
          WHERE {condition} AND kind = {} AND started >= ?1 ORDER BY started DESC LIMIT ?2",
         kind_code(kind),
     );
@@ -127,7 +128,8 @@ fn sides(
             request: row.get(5)?,
             started: row.get(6)?,
             ended: row.get(7)?,
-            status: status_of(row.get(8)?),
+            waited: row.get(8)?,
+            status: status_of(row.get(9)?),
         });
     }
     Ok(())
@@ -200,7 +202,7 @@ fn stitch(asked: &[Side], served: &[Side], above: &HashMap<Id, String>) -> Graph
             None => node(NodeKind::Server, side.other.as_deref().unwrap_or(UNKNOWN)),
         };
         let from = node(NodeKind::Agent, &side.agent);
-        edges.entry((from, to)).or_default().add(side.started, side.ended, side.status);
+        edges.entry((from, to)).or_default().add(side.started, side.ended, side.waited, side.status);
     }
     for side in served.iter().filter(|side| !met.contains(&(side.trace, side.span))) {
         let reporter = side.parent.and_then(|parent| above.get(&(side.trace, parent)));
@@ -209,7 +211,7 @@ fn stitch(asked: &[Side], served: &[Side], above: &HashMap<Id, String>) -> Graph
             None => node(NodeKind::Client, side.other.as_deref().unwrap_or(UNKNOWN)),
         };
         let to = node(NodeKind::Agent, &side.agent);
-        edges.entry((from, to)).or_default().add(side.started, side.ended, side.status);
+        edges.entry((from, to)).or_default().add(side.started, side.ended, side.waited, side.status);
     }
     let edges = edges.into_iter().map(|((from, to), mut tally)| {
         let [p50_us, p95_us, _] = tally.percentiles();

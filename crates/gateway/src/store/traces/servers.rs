@@ -1,11 +1,14 @@
 //! How the servers did that were called.
 
+mod points;
+
 use std::collections::{BTreeMap, HashMap};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::points::Points;
 use super::{
     super::Error,
     TraceStore,
@@ -15,10 +18,6 @@ use super::{
     schema::{kind_code, status_of},
 };
 use crate::trace::{Kind, Nanos, Status};
-
-/// Points of a plot.
-const POINTS_MAX: i64 = 60;
-const POINT_NANOS_MIN: i64 = 60 * 1_000_000_000;
 
 /// What we recorded counts. What others say counts only where we recorded nothing, and is marked.
 const OURS_FIRST: [Source; 2] = [Source::Ours, Source::Reported];
@@ -52,6 +51,7 @@ pub struct OperationStats {
 
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct LatencyRow {
+    /// When it begins. Where nothing was called there are no percentiles.
     pub at_us: i64,
     pub p50_us: Option<i64>,
     pub p95_us: Option<i64>,
@@ -65,6 +65,8 @@ pub struct ServerDetails {
     pub server: ServerStats,
     pub operations: Vec<OperationStats>,
     pub latency: Vec<LatencyRow>,
+    /// How long a point of it lasts.
+    pub latency_width_us: i64,
 }
 
 /// What the answers of an operation asked of their readers.
@@ -84,6 +86,7 @@ struct Call {
     operation: String,
     started: Nanos,
     ended: Option<Nanos>,
+    waited: Nanos,
     status: Status,
     tokens: Option<u64>,
 }
@@ -100,16 +103,18 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, started: Nanos, ended: Option<Nanos>, status: Status) {
+    /// Time in which somebody else was waited for is not the called one's.
+    pub(super) fn add(&mut self, started: Nanos, ended: Option<Nanos>, waited: Nanos, status: Status) {
         self.calls += 1;
         self.errors += u64::from(status == Status::Error);
         self.running += u64::from(matches!(status, Status::Running | Status::Waiting));
-        self.durations.extend(ended.map(|ended| ended.saturating_sub(started).max(0) / 1000));
+        let worked = |ended: Nanos| ended.saturating_sub(started).saturating_sub(waited.max(0)).max(0);
+        self.durations.extend(ended.map(|ended| worked(ended) / 1000));
         self.last = self.last.max(Some(started));
     }
 
     fn add_call(&mut self, call: &Call) {
-        self.add(call.started, call.ended, call.status);
+        self.add(call.started, call.ended, call.waited, call.status);
         self.tokens = self.tokens.map_or(call.tokens, |known| Some(known + call.tokens.unwrap_or_default()));
     }
 
@@ -231,20 +236,43 @@ fn details(
     since: Nanos,
     until: Nanos,
 ) -> Result<ServerDetails, Error> {
-    let width = (until.saturating_sub(since) / POINTS_MAX).max(POINT_NANOS_MIN);
+    let first = first_call(days, source, name, since)?.unwrap_or(until);
+    let points = Points::new(first, until);
     let mut server = Tally::default();
     let mut operations: HashMap<String, Tally> = HashMap::new();
-    let mut points: HashMap<i64, Tally> = HashMap::new();
+    let mut over_time: HashMap<i64, Tally> = HashMap::new();
     calls(days, source, since, Some(name), |call| {
         server.add_call(&call);
         operations.entry(call.operation.clone()).or_default().add_call(&call);
-        points.entry(call.started.div_euclid(width)).or_default().add_call(&call);
+        over_time.entry(points.of(call.started)).or_default().add_call(&call);
     })?;
     let mut operations: Vec<_> = operations.into_iter().map(|(name, tally)| operation(name, tally)).collect();
     operations.sort_unstable_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.operation.cmp(&b.operation)));
-    let mut latency: Vec<_> = points.into_iter().map(|(place, tally)| point(place * width, tally)).collect();
-    latency.sort_unstable_by_key(|point| point.at_us);
-    Ok(ServerDetails { server: server.server(name.to_owned(), source), operations, latency })
+    let wanted = if server.calls > 0 { points.first..=points.last } else { 1..=0 };
+    let latency = wanted.map(|place| {
+        let tally = over_time.remove(&place).unwrap_or_default();
+        point(place.saturating_mul(points.width), tally)
+    });
+    let latency = latency.collect();
+    let server = server.server(name.to_owned(), source);
+    Ok(ServerDetails { server, operations, latency, latency_width_us: points.width / 1000 })
+}
+
+/// When a server was called first since then.
+fn first_call(days: &Days<'_>, source: Source, name: &str, since: Nanos) -> Result<Option<Nanos>, Error> {
+    let statement = format!(
+        "SELECT started FROM spans INDEXED BY spans_calls
+         WHERE peer IS NOT NULL AND started >= ?1 AND kind = {} AND peer = ?2 ORDER BY started LIMIT 1",
+        kind_code(Kind::Client),
+    );
+    let mut first: Option<Nanos> = None;
+    of_source(days, source, |connection| {
+        let mut statement = connection.prepare_cached(&statement)?;
+        let found: Option<Nanos> = statement.query_row((since, name), |row| row.get(0)).optional()?;
+        first = [first, found].into_iter().flatten().min();
+        Ok(())
+    })?;
+    Ok(first)
 }
 
 /// Asks the files of one source.
@@ -275,7 +303,7 @@ fn calls_of_a_day(
 ) -> Result<(), Error> {
     // The number stands in the text, as it does in the index.
     let statement = format!(
-        "SELECT peer, coalesce(operation, tool, method, name), started, ended, status, tokens
+        "SELECT peer, coalesce(operation, tool, method, name), started, ended, waited, status, tokens
          FROM spans INDEXED BY spans_calls
          WHERE peer IS NOT NULL AND started >= ?1 AND kind = {} AND (?2 IS NULL OR peer = ?2)",
         kind_code(Kind::Client),
@@ -288,8 +316,9 @@ fn calls_of_a_day(
             operation: row.get(1)?,
             started: row.get(2)?,
             ended: row.get(3)?,
-            status: status_of(row.get(4)?),
-            tokens: row.get::<_, Option<i64>>(5)?.and_then(|tokens| u64::try_from(tokens).ok()),
+            waited: row.get(4)?,
+            status: status_of(row.get(5)?),
+            tokens: row.get::<_, Option<i64>>(6)?.and_then(|tokens| u64::try_from(tokens).ok()),
         });
     }
     Ok(())

@@ -345,6 +345,76 @@ async fn servers_are_summed_with_percentiles_and_errors() {
     assert_eq!(store.server("nobody", false, 0, NOW).await.unwrap().server.calls, 0);
 }
 
+/// A question that nobody answered for ten minutes is no slow server.
+#[tokio::test]
+async fn waiting_for_people_is_no_time_of_a_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let root = span(1);
+    let mut asked = call(2, &root, "srv-b");
+    asked.ended = Some(asked.started + 600 * SECOND + SECOND / 4);
+    asked.waited = 600 * SECOND;
+    // Clocks go backwards, and reports say anything.
+    let mut strange = call(3, &root, "strange");
+    strange.waited = Nanos::MAX;
+    let mut less = call(4, &root, "less");
+    less.waited = Nanos::MIN;
+    store.appender().append(&batch([root, asked, strange, less]), NOW).unwrap();
+    let servers = store.servers(0).await.unwrap();
+    let told: Vec<_> = servers.iter().map(|server| (server.server.as_str(), server.p95_us)).collect();
+    assert_eq!(told, [("less", Some(500_000)), ("srv-b", Some(250_000)), ("strange", Some(0))]);
+    let edges = store.graph(0).await.unwrap().edges;
+    assert_eq!(edges.iter().find(|edge| edge.to == "server:srv-b").unwrap().p95_us, Some(250_000));
+}
+
+/// Lines of a plot do not run over what is missing, and a few minutes are more than one point of it.
+#[tokio::test]
+async fn latency_over_time_begins_with_the_first_call_and_has_every_point() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let at = |number: u64, seconds: Nanos| {
+        let mut one = call(number, &span(1), "srv-b");
+        one.started = NOW - seconds * SECOND;
+        one.ended = Some(one.started + SECOND / 2);
+        one
+    };
+    let early = call(5, &span(1), "other");
+    let calls = [at(2, 295), at(3, 290), at(4, 5), Span { started: NOW - DAY / 2, ..early }];
+    store.appender().append(&batch(calls), NOW).unwrap();
+    let details = store.server("srv-b", false, NOW - DAY, NOW).await.unwrap();
+    assert_eq!(details.latency_width_us, 10_000_000);
+    let starts: Vec<_> = details.latency.iter().map(|point| point.at_us).collect();
+    assert!(starts.windows(2).all(|pair| pair[1] - pair[0] == details.latency_width_us), "{starts:?}");
+    assert_eq!((starts[0], *starts.last().unwrap()), ((NOW - 300 * SECOND) / 1000, NOW / 1000));
+    let calls: Vec<_> = details.latency.iter().map(|point| point.calls).collect();
+    assert_eq!((calls.len(), calls[0], calls[1], calls[2], calls[29], calls[30]), (31, 1, 1, 0, 1, 0));
+    let empty = &details.latency[2];
+    assert_eq!((empty.p50_us, empty.p95_us, empty.p99_us, empty.errors), (None, None, None, 0));
+    // However long, there are not many more points than a plot has room for.
+    for since in [Nanos::MIN, 0, NOW - DAY] {
+        let points = store.server("other", false, since, NOW).await.unwrap().latency;
+        assert!((40..=62).contains(&points.len()), "{}", points.len());
+        assert_eq!(points.iter().map(|point| point.calls).sum::<u64>(), 1);
+    }
+    assert!(store.server("nobody", false, 0, NOW).await.unwrap().latency.is_empty());
+}
+
+/// Whoever reports has their own clock.
+#[tokio::test]
+async fn calls_of_any_time_are_in_the_plot() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let at = |number: u64, started: Nanos| Span { started, ended: None, ..call(number, &span(1), "srv-b") };
+    let calls = [at(2, 0), at(3, NOW), at(4, Nanos::MAX), at(5, Nanos::MIN)];
+    store.appender().append(&reported(calls), NOW).unwrap();
+    for (since, until, count) in [(0, NOW, 3), (Nanos::MIN, NOW, 4), (Nanos::MIN, Nanos::MAX, 4), (NOW, 0, 2)]
+    {
+        let points = store.server("srv-b", false, since, until).await.unwrap().latency;
+        assert!(points.len() <= 62, "{}", points.len());
+        assert_eq!(points.iter().map(|point| point.calls).sum::<u64>(), count);
+    }
+}
+
 /// REQ-IUI-02
 #[tokio::test]
 async fn calls_of_one_agent_to_another_are_one_edge_by_trace_or_by_request_id() {
