@@ -1,5 +1,7 @@
 //! Lists, the newest first, page by page over all days.
 
+pub(super) mod called;
+
 use std::{fmt, str::FromStr};
 
 use rusqlite::{Connection, OptionalExtension, ToSql, types::Value};
@@ -11,8 +13,8 @@ use super::{
     members,
     readers::Days,
     rows::{
-        SESSION_COLUMNS, SPAN_COLUMNS, SPAN_COLUMNS_COUNT, SessionPart, SessionRow, SpanRow, session_part,
-        span_row,
+        CLIENT_OF_SESSION, SESSION_COLUMNS, SESSION_COLUMNS_COUNT, SPAN_COLUMNS, SPAN_COLUMNS_COUNT,
+        SessionPart, SessionRow, SpanRow, session_part, span_row,
     },
     schema::{engine_code, status_code},
 };
@@ -79,10 +81,11 @@ pub struct Page {
 pub struct SessionFilter {
     pub engine: Option<Engine>,
     pub status: Option<Status>,
+    /// The agent, or the client that called it.
     pub agent: Option<String>,
     /// A server that was called.
     pub server: Option<String>,
-    /// Part of the title, the id, the agent, the connection or a tag.
+    /// Part of the title, the id, the agent, the client, the connection or a tag.
     pub text: Option<String>,
     pub since: Option<Nanos>,
     pub until: Option<Nanos>,
@@ -97,6 +100,7 @@ pub struct OperationFilter {
     pub operation: Option<String>,
     /// A server that was called for it.
     pub server: Option<String>,
+    /// The agent, or the client that called it.
     pub agent: Option<String>,
     pub engine: Option<Engine>,
     pub min_duration: Option<Nanos>,
@@ -151,7 +155,7 @@ impl SessionFilter {
         let mut conditions = Conditions::default();
         conditions.add("engine = ?", self.engine.map(engine_code));
         conditions.add("status = ?", self.status.map(status_code));
-        conditions.add("agent = ?", self.agent.clone());
+        conditions.add(&format!("(agent = ? OR {CLIENT_OF_SESSION} = ?)"), self.agent.clone());
         conditions.add(
             &format!(
                 "EXISTS (SELECT 1 FROM {} WHERE r.session = sessions.id AND s.peer = ?)",
@@ -162,8 +166,11 @@ impl SessionFilter {
         let text =
             self.text.as_ref().filter(|text| !text.trim().is_empty()).map(|text| text.trim().to_lowercase());
         conditions.add(
-            "(instr(lower(title), ?) OR instr(lower(session), ?) OR instr(lower(coalesce(agent, '')), ?)
-              OR instr(lower(coalesce(connection, '')), ?) OR instr(lower(coalesce(tags, '')), ?))",
+            &format!(
+                "(instr(lower(title), ?) OR instr(lower(session), ?) OR instr(lower(coalesce(agent, '')), ?)
+                  OR instr(lower(coalesce(connection, '')), ?) OR instr(lower(coalesce(tags, '')), ?)
+                  OR instr(lower(coalesce({CLIENT_OF_SESSION}, '')), ?))"
+            ),
             text,
         );
         conditions.add("started >= ?", self.since);
@@ -197,7 +204,7 @@ impl OperationFilter {
                                WHERE r.session = s.session AND c.trace = s.trace AND c.peer = ?))",
             self.server.clone(),
         );
-        conditions.add("s.agent = ?", self.agent.clone());
+        conditions.add("(s.agent = ? OR s.client = ?)", self.agent.clone());
         conditions.add("s.engine = ?", self.engine.map(engine_code));
         conditions.add("s.ended - s.started >= ?", self.min_duration);
         conditions.add("s.started >= ?", self.since);
@@ -222,7 +229,7 @@ impl TraceStore {
                     bound + 1, bound + 2, conditions.text(), bound + 3,
                 );
                 let (found, cursor) = gather(days, &statement, &conditions, page, |row, part| {
-                    Ok((session_part(row, part)?, row.get(9)?, row.get(13)?))
+                    Ok((session_part(row, part)?, row.get(9)?, row.get(SESSION_COLUMNS_COUNT)?))
                 })?;
                 Ok((joined(days, found)?, cursor))
             })
@@ -250,6 +257,7 @@ impl TraceStore {
                 })?;
                 // Imported twice, on two days, or reported under the ids of what we recorded.
                 members::once_each(&mut found, |(_, row)| row);
+                called::name_servers(days, &mut found)?;
                 Ok((found.into_iter().map(|(_, row)| row).collect(), cursor))
             })
             .await

@@ -37,7 +37,12 @@ pub struct SpanRow {
     pub tool: Option<String>,
     pub operation: Option<String>,
     pub peer: Option<String>,
+    /// Who was called: the peer; in lists of operations and of what was found also the first server that was called within a request
+    /// that was served.
+    pub server: Option<String>,
     pub agent: Option<String>,
+    /// The name that the calling client gives itself.
+    pub client: Option<String>,
     pub request_id: Option<String>,
     pub error: Option<String>,
 }
@@ -79,6 +84,8 @@ pub struct SessionRow {
     pub status: &'static str,
     pub title: String,
     pub agent: Option<String>,
+    /// The name that the client gave itself with whose request it begins.
+    pub client: Option<String>,
     pub connection: Option<String>,
     pub principal: Option<String>,
     pub transport: Option<String>,
@@ -122,11 +129,29 @@ pub struct Stats {
 }
 
 pub(super) const SPAN_COLUMNS: &str = "s.trace, s.span, s.parent, t.session, s.engine, s.name, s.kind, s.status, s.started, s.ended, s.waited, \
-     s.method, s.tool, s.operation, s.peer, s.agent, s.request, s.error";
+     s.method, s.tool, s.operation, s.peer, s.agent, s.request, s.error, s.client";
 /// The columns of [`SPAN_COLUMNS`]; what else is asked for follows.
-pub(super) const SPAN_COLUMNS_COUNT: usize = 18;
+pub(super) const SPAN_COLUMNS_COUNT: usize = 19;
 
-pub(super) const SESSION_COLUMNS: &str = "session, engine, status, title, agent, connection, principal, transport, tags, started, ended, spans, errors";
+/// The client of a session: of its first root, or where that is none of the listed ones, of what was written first of it. Either is one
+/// step in an index, however long the session is.
+macro_rules! client_of_session {
+    () => {
+        "coalesce(
+    (SELECT c.client FROM spans c INDEXED BY spans_roots
+     WHERE c.root AND c.started = sessions.first_root AND c.session = sessions.id LIMIT 1),
+    (SELECT c.client FROM session_runs r CROSS JOIN spans c ON c.id BETWEEN r.first AND r.last
+     WHERE r.session = sessions.id LIMIT 1))"
+    };
+}
+
+pub(super) const CLIENT_OF_SESSION: &str = client_of_session!();
+pub(super) const SESSION_COLUMNS: &str = concat!(
+    "session, engine, status, title, agent, connection, principal, transport, tags, started, ended, spans, errors, ",
+    client_of_session!(),
+);
+/// The columns of [`SESSION_COLUMNS`]; what else is asked for follows.
+pub(super) const SESSION_COLUMNS_COUNT: usize = 14;
 
 pub(super) fn micros(time: Nanos) -> i64 {
     time.div_euclid(1000)
@@ -175,8 +200,10 @@ pub(super) fn span_row(row: &Row<'_>, part: Part) -> rusqlite::Result<SpanRow> {
         method: row.get(11)?,
         tool: row.get(12)?,
         operation: row.get(13)?,
+        server: row.get(14)?,
         peer: row.get(14)?,
         agent: row.get(15)?,
+        client: row.get(18)?,
         request_id: row.get(16)?,
         error: row.get(17)?,
     })
@@ -231,6 +258,7 @@ pub(super) struct SessionPart {
     pub(super) status: Status,
     title: String,
     agent: Option<String>,
+    client: Option<String>,
     connection: Option<String>,
     principal: Option<String>,
     transport: Option<String>,
@@ -257,6 +285,7 @@ pub(super) fn session_part(row: &Row<'_>, part: Part) -> rusqlite::Result<Sessio
         ended: row.get(10)?,
         spans: row.get(11)?,
         errors: row.get(12)?,
+        client: row.get(13)?,
     })
 }
 
@@ -284,6 +313,7 @@ impl SessionPart {
         first.spans += later.spans;
         first.errors += later.errors;
         first.agent = first.agent.or(later.agent);
+        first.client = first.client.or(later.client);
         first
     }
 
@@ -297,6 +327,7 @@ impl SessionPart {
             status: self.status.as_str(),
             title: self.title,
             agent: self.agent,
+            client: self.client,
             connection: self.connection,
             principal: self.principal,
             transport: self.transport,

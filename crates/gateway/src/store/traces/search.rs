@@ -8,7 +8,7 @@ use super::{
     appender::number,
     day::Part,
     index::{self, Question, question},
-    lists::{Conditions, Cursor, Page},
+    lists::{Conditions, Cursor, Page, called},
     members,
     readers::Days,
     rows::{SPAN_COLUMNS, SPAN_COLUMNS_COUNT, SpanRow, span_row},
@@ -181,6 +181,7 @@ fn search(
     found.truncate(limit);
     let cursor = found.last().map(|(cursor, _)| *cursor).filter(|_| is_more);
     members::once_each(&mut found, |(_, row)| row);
+    called::name_servers(days, &mut found)?;
     Ok((found.into_iter().map(|(_, row)| row).collect(), cursor))
 }
 

@@ -38,6 +38,68 @@ async fn sessions_are_filtered_by_agent_engine_status_server_and_text() {
     assert_eq!(ask(SessionFilter { until: Some(NOW + 2 * SECOND), ..none() }).await, "r-2 r-1");
 }
 
+/// People know who called by the client's name, and what was called by the server's.
+#[tokio::test]
+async fn rows_name_the_client_and_the_server_and_are_found_by_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let of = |mut span: Span, client: &str| {
+        span.attributes.insert(names::CLIENT.to_owned(), json!(client));
+        span
+    };
+    let near = of(span(1), "Desktop");
+    // A call within a step, one later, and one within another request of the same trace.
+    let mut step = call(2, &near, "");
+    (step.kind, step.attributes) = (Kind::Internal, attributes(&[]));
+    let first = call(4, &step, "srv-b");
+    let second = call(5, &near, "srv-a");
+    let mut inner = of(span(3), "inner");
+    (inner.trace, inner.parent) = (near.trace, Some(near.id));
+    let innermost = Span { started: NOW, ..call(6, &inner, "srv-c") };
+    let lone = span(7);
+    // Work that goes on by itself: its first span is not listed.
+    let mut run = of(span(8), "desktop");
+    (run.kind, run.engine) = (Kind::Internal, Engine::Asyncio);
+    run.attributes.insert(names::REQUEST_ID.to_owned(), json!("r-8"));
+    run.attributes.insert(names::PARENT_REQUEST_ID.to_owned(), json!("r-1"));
+    let spans = [near, step, second, first, inner, innermost, lone, run];
+    store.appender().append(&batch(spans), NOW).unwrap();
+    while store.appender().index_some(100).unwrap() > 0 {}
+
+    let told = |rows: Vec<super::super::SpanRow>| -> Vec<_> {
+        let told = rows.into_iter().map(|row| (row.session_id, row.client, row.server));
+        told.map(|(session, client, server)| {
+            format!("{session} {} {}", client.unwrap_or_default(), server.unwrap_or_default())
+        })
+        .collect()
+    };
+    let all = store.operations(OperationFilter::default(), ALL).await.unwrap().0;
+    assert_eq!(told(all), ["r-7  ", "r-3 inner srv-c", "r-1 Desktop srv-b"]);
+    let by = async |agent: &str| {
+        let filter = OperationFilter { agent: Some(agent.into()), ..OperationFilter::default() };
+        told(store.operations(filter, ALL).await.unwrap().0)
+    };
+    assert_eq!(by("inner").await, ["r-3 inner srv-c"]);
+    assert_eq!(by("alpha").await.len(), 3);
+    let found = store.search("search_code", SearchFilter::default(), ALL).await.unwrap().0;
+    assert!(told(found).contains(&"r-1 Desktop srv-b".to_owned()));
+
+    let sessions = async |filter: SessionFilter| {
+        let rows = store.sessions(filter, ALL).await.unwrap().0.into_iter();
+        rows.map(|row| (row.session_id, row.client)).collect::<Vec<_>>()
+    };
+    let named = |session: &str, client: &str| (session.to_owned(), Some(client.to_owned()));
+    let all = sessions(SessionFilter::default()).await;
+    let expected =
+        [named("r-8", "desktop"), ("r-7".to_owned(), None), named("r-1", "Desktop"), named("r-3", "inner")];
+    assert_eq!(all, expected);
+    let text = SessionFilter { text: Some("DESK".into()), ..SessionFilter::default() };
+    assert_eq!(sessions(text).await, [named("r-8", "desktop"), named("r-1", "Desktop")]);
+    let agent = SessionFilter { agent: Some("inner".into()), ..SessionFilter::default() };
+    assert_eq!(sessions(agent).await, [named("r-3", "inner")]);
+    assert_eq!(store.session("r-1").await.unwrap().unwrap().0.client.as_deref(), Some("Desktop"));
+}
+
 /// Pages joined are the whole, over days, equal starts and spans that came late.
 #[tokio::test]
 async fn pages_joined_are_the_whole_list() {
