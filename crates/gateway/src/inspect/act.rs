@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use axum::{
-    extract::{Path, State},
-    response::Response,
-};
+use axum::{extract::State, response::Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Inspect, trees::span_id};
+use super::{
+    Inspect,
+    query::{NoQuery, Place},
+    trees::span_id,
+};
 use crate::{
     operator::listener::reply::{Problem, ok},
     trace::Wish,
@@ -28,7 +29,8 @@ pub(super) struct SessionCancelled {
 
 pub(super) async fn cancel_operation(
     State(inspect): State<Arc<Inspect>>,
-    Path(span): Path<String>,
+    Place(span): Place<String>,
+    _: NoQuery,
 ) -> Result<Response, Problem> {
     if stop(&inspect, Wish::Operation(span_id(&span)?)).await? > 0 {
         return Ok(ok(&OperationCancelled { cancelled: true }));
@@ -38,7 +40,8 @@ pub(super) async fn cancel_operation(
 
 pub(super) async fn cancel_session(
     State(inspect): State<Arc<Inspect>>,
-    Path(session): Path<String>,
+    Place(session): Place<String>,
+    _: NoQuery,
 ) -> Result<Response, Problem> {
     let cancelled = stop(&inspect, Wish::Session(session.clone())).await?;
     if cancelled == 0 && inspect.store.session(&session).await?.is_none() {

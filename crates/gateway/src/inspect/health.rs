@@ -8,14 +8,14 @@ use std::{
 
 use axum::{
     Extension,
-    extract::{RawQuery, State},
+    extract::State,
     response::{IntoResponse, Response},
 };
 use http::header;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Inspect, Role, query::Query};
+use super::{Inspect, Role, query::NoQuery};
 use crate::{
     operator::listener::reply::{Problem, ok},
     store::{self, traces::Stats},
@@ -67,9 +67,8 @@ impl Losses {
 pub(super) async fn health(
     State(inspect): State<Arc<Inspect>>,
     role: Option<Extension<Role>>,
-    RawQuery(query): RawQuery,
+    _: NoQuery,
 ) -> Result<Response, Problem> {
-    Query::read(query.as_deref(), &[])?;
     let store = inspect.store.stats().await?;
     let recorder = inspect.recorder.as_ref().map(|recorder| recorder.counts());
     let collectors = inspect.exporter.upgrade().map(|exporter| exporter.collectors()).unwrap_or_default();
@@ -91,7 +90,7 @@ pub(super) async fn health(
 }
 
 /// What Prometheus reads.
-pub(super) async fn metrics(State(inspect): State<Arc<Inspect>>) -> Result<Response, Problem> {
+pub(super) async fn metrics(State(inspect): State<Arc<Inspect>>, _: NoQuery) -> Result<Response, Problem> {
     let (Some(metrics), Some(recorder)) = (&inspect.metrics, &inspect.recorder) else {
         return Err(Problem::missing("this process records nothing"));
     };

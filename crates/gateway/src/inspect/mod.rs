@@ -9,7 +9,7 @@ mod lists;
 mod live;
 mod openapi;
 pub mod page;
-mod query;
+pub(crate) mod query;
 mod servers;
 mod trees;
 mod upstreams;

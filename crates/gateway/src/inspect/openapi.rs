@@ -6,7 +6,7 @@ use axum::response::Response;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{act, health, lists, live, servers, trees};
+use super::{act, health, lists, live, query::NoQuery, servers, trees};
 use crate::{
     operator::listener::{inputs, reply::ok, resources},
     store::traces::Graph,
@@ -189,7 +189,7 @@ pub fn openapi() -> &'static Value {
     &DOCUMENT
 }
 
-pub(super) async fn serve() -> Response {
+pub(super) async fn serve(_: NoQuery) -> Response {
     ok(openapi())
 }
 

@@ -1,8 +1,11 @@
-//! What a request asks for behind its `?`.
+//! What a request asks for, in its path and behind its `?`.
 
 use std::{collections::BTreeMap, str::FromStr};
 
+use axum::extract::{FromRequestParts, Path};
+use http::request::Parts;
 use percent_encoding::percent_decode_str;
+use serde::de::DeserializeOwned;
 
 use super::super::operator::listener::reply::Problem;
 use crate::{
@@ -17,10 +20,34 @@ const LIMIT_MAX: u32 = 500;
 const VALUE_BYTES_MAX: usize = 1024;
 
 /// The pairs of a query. A name that is not known is refused: it would be a filter that filters nothing.
-pub(super) struct Query(BTreeMap<String, String>);
+pub(crate) struct Query(BTreeMap<String, String>);
+
+/// What stands in the path for the names of a route.
+pub(crate) struct Place<T>(pub(crate) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Place<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let read = Path::from_request_parts(parts, state).await;
+        let Path(value) = read.map_err(|_| Problem::wrong("the path is no text in UTF-8; check its '%'"))?;
+        Ok(Self(value))
+    }
+}
+
+/// Nothing is asked for behind the `?`.
+pub(crate) struct NoQuery;
+
+impl<S: Send + Sync> FromRequestParts<S> for NoQuery {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Query::read(parts.uri.query(), &[]).map(|_| Self)
+    }
+}
 
 impl Query {
-    pub(super) fn read(query: Option<&str>, known: &[&str]) -> Result<Self, Problem> {
+    pub(crate) fn read(query: Option<&str>, known: &[&str]) -> Result<Self, Problem> {
         let mut pairs = BTreeMap::new();
         for part in query.unwrap_or_default().split('&').filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
@@ -42,25 +69,25 @@ impl Query {
     }
 
     /// A value; an empty one is none.
-    pub(super) fn text(&self, name: &str) -> Option<String> {
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
         self.0.get(name).filter(|value| !value.is_empty()).cloned()
     }
 
-    pub(super) fn number(&self, name: &str) -> Result<Option<i64>, Problem> {
+    pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Problem> {
         let wrong = |_| Problem::wrong(format!("'{name}' must be a whole number"));
         self.text(name).map(|text| text.parse().map_err(wrong)).transpose()
     }
 
     /// Microseconds, as nanoseconds.
-    pub(super) fn micros(&self, name: &str) -> Result<Option<Nanos>, Problem> {
+    pub(crate) fn micros(&self, name: &str) -> Result<Option<Nanos>, Problem> {
         Ok(self.number(name)?.map(|micros| micros.saturating_mul(1000)))
     }
 
-    pub(super) fn status(&self) -> Result<Option<Status>, Problem> {
+    pub(crate) fn status(&self) -> Result<Option<Status>, Problem> {
         self.word("status", Status::ALL.iter().map(|status| status.as_str()))
     }
 
-    pub(super) fn engine(&self) -> Result<Option<Engine>, Problem> {
+    pub(crate) fn engine(&self) -> Result<Option<Engine>, Problem> {
         self.word("engine", Engine::ALL.iter().map(|engine| engine.as_str()))
     }
 
@@ -76,7 +103,7 @@ impl Query {
         })
     }
 
-    pub(super) fn page(&self) -> Result<Page, Problem> {
+    pub(crate) fn page(&self) -> Result<Page, Problem> {
         let limit = match self.number("limit")? {
             None => LIMIT_DEFAULT,
             Some(limit) if limit < 1 => return Err(Problem::wrong("'limit' must be at least 1")),

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
-    extract::{Path, RawQuery, State},
+    extract::{RawQuery, State},
     response::Response,
 };
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{
     Inspect, now,
-    query::Query,
+    query::{Place, Query},
     upstreams::{Drift, ServerInfo, TokenCosts},
 };
 use crate::{
@@ -111,7 +111,7 @@ pub(super) async fn servers(
 
 pub(super) async fn server(
     State(inspect): State<Arc<Inspect>>,
-    Path(name): Path<String>,
+    Place(name): Place<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let since = since(query.as_deref())?;

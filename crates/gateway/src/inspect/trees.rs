@@ -7,7 +7,7 @@ use std::{
 
 use axum::{
     body::Body,
-    extract::{Path, RawQuery, State},
+    extract::{RawQuery, State},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
@@ -18,7 +18,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use super::{Inspect, query::Query};
+use super::{
+    Inspect,
+    query::{NoQuery, Place, Query},
+};
 use crate::{
     operator::listener::reply::{Problem, ok},
     store::traces::{Piece, SESSION_SPANS_MAX, SessionRow, SpanBlock, SpanFull, SpanRow},
@@ -75,10 +78,9 @@ pub(super) struct Span {
 
 pub(super) async fn session(
     State(inspect): State<Arc<Inspect>>,
-    Path(id): Path<String>,
-    RawQuery(query): RawQuery,
+    Place(id): Place<String>,
+    _: NoQuery,
 ) -> Result<Response, Problem> {
-    Query::read(query.as_deref(), &[])?;
     let found = inspect.store.session(&id).await?;
     let missing = || Problem::missing("there is no such session; GET /api/v1/sessions lists them");
     let (session, spans) = found.ok_or_else(missing)?;
@@ -88,10 +90,9 @@ pub(super) async fn session(
 
 pub(super) async fn span(
     State(inspect): State<Arc<Inspect>>,
-    Path((trace, span)): Path<(String, String)>,
-    RawQuery(query): RawQuery,
+    Place((trace, span)): Place<(String, String)>,
+    _: NoQuery,
 ) -> Result<Response, Problem> {
-    Query::read(query.as_deref(), &[])?;
     let found = inspect.store.span(trace_id(&trace)?, span_id(&span)?).await?;
     let missing = || Problem::missing("there is no such span in that trace, or it was removed since");
     Ok(ok(&Span { span: found.ok_or_else(missing)? }))
@@ -107,7 +108,7 @@ fn trace_id(text: &str) -> Result<TraceId, Problem> {
 
 pub(super) async fn trace(
     State(inspect): State<Arc<Inspect>>,
-    Path(id): Path<String>,
+    Place(id): Place<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {

@@ -66,7 +66,9 @@ fn only_the_key_opens_and_every_answer_forbids_everything() {
         "/api/v1/challenges",
         "/api/v1/audit/verify",
         "/metrics",
-        "/x",
+        "/metrics/x",
+        "/api",
+        "/api/x",
     ] {
         let without = desk.send("GET", path, &[], b"");
         assert_eq!(without.status, 401, "{path}");
@@ -77,11 +79,15 @@ fn only_the_key_opens_and_every_answer_forbids_everything() {
         assert_eq!(headers["x-content-type-options"], "nosniff");
         assert!(!headers.contains_key("access-control-allow-origin"));
     }
-    assert_eq!(desk.get("/x").status, 404);
-    // The page itself holds no data, and takes nothing from elsewhere.
-    let page = desk.send("GET", "/", &[], b"");
-    assert_eq!(page.status, 200);
-    assert!(page.headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'self'"));
+    assert_eq!(desk.get("/api/x").status, 404);
+    assert_eq!(desk.send("POST", "/x", &[], b"").status, 401);
+    // The page itself holds no data, and takes nothing from elsewhere. It says itself what it does not know.
+    for path in ["/", "/x", "/sessions/", "/live/", "/audit/5", "/%61pi/v1/approvals", "//api/v1/approvals"] {
+        let page = desk.send("GET", path, &[], b"");
+        assert_eq!(page.status, 200, "{path}");
+        assert_eq!(page.headers["content-type"], "text/html; charset=utf-8", "{path}");
+        assert!(page.headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'self'"));
+    }
     assert_eq!(desk.post("/api/v1/approvals", &json!({})).status, 405);
     assert_eq!(desk.get("/api/v1/approvals?state=banana").status, 400);
     assert_eq!(desk.get("/api/v1/approvals?stat=pending").status, 400);
@@ -97,6 +103,40 @@ fn only_the_key_opens_and_every_answer_forbids_everything() {
     let decided = desk.get("/api/v1/policy/test?operation=delete_entity");
     assert_eq!((decided.status, &decided.body["danger"]), (200, &json!("destructive")));
     assert_eq!(desk.get("/api/v1/policy/test?operation=no_such_thing").status, 404);
+    let encoded = desk.get("/api/v1/policy/test?operation=delete%5Fentity&principal=a%20b+c");
+    assert_eq!((encoded.status, &encoded.body["danger"]), (200, &json!("destructive")));
+}
+
+/// What is wrong is told as JSON, wherever in the address it stands.
+#[test]
+fn addresses_that_say_something_unknown_are_refused() {
+    let directory = data();
+    let desk = Desk::open(&Setup::new(directory.path()).config(&settings("")));
+    for path in ["sessions/%ff", "servers/%ff", "approvals/%ff", "traces/%ff", "traces/a/spans/%ff"] {
+        let answer = desk.get(&format!("/api/v1/{path}"));
+        assert_eq!((answer.status, &answer.body["error"]["code"]), (400, &json!("INVALID")), "{path}");
+        assert_eq!(answer.headers["content-type"], "application/json", "{path}");
+    }
+    let posts = ["blocks/%ff/unblock", "inputs/%ff", "sessions/%ff/cancel", "challenges/%ff/reveal"];
+    for path in posts {
+        let answer = desk.post(&format!("/api/v1/{path}"), &json!({"reason": "x", "action": "decline"}));
+        assert_eq!((answer.status, &answer.body["error"]["code"]), (400, &json!("INVALID")), "{path}");
+    }
+    for path in [
+        "blocks",
+        "challenges",
+        "inputs",
+        "audit",
+        "audit/verify",
+        "openapi.json",
+        "approvals/appr_none",
+        "approvals/wait",
+    ] {
+        let answer = desk.get(&format!("/api/v1/{path}?nobody=1"));
+        assert_eq!((answer.status, &answer.body["error"]["code"]), (400, &json!("INVALID")), "{path}");
+    }
+    assert_eq!(desk.get("/metrics?nobody=1").status, 400);
+    assert_eq!(desk.post("/api/v1/challenges/none/reveal?nobody=1", &json!({})).status, 400);
 }
 
 /// A page elsewhere, or on another port of this machine, gets nowhere even with the key.
@@ -114,14 +154,22 @@ fn other_hosts_and_pages_are_turned_away() {
         ("null", 403),
     ] {
         let headers = [("authorization", bearer.as_str()), ("origin", origin)];
-        assert_eq!(desk.send("GET", "/api/v1/approvals", &headers, b"").status, status, "{origin}");
+        for path in ["/api/v1/approvals", "/", "/live"] {
+            assert_eq!(desk.send("GET", path, &headers, b"").status, status, "{origin} {path}");
+        }
     }
     for (host, status) in [("localhost", "200"), ("rebind.evil.example", "403"), ("evil.example:7172", "403")]
     {
-        let request = format!(
-            "GET /api/v1/approvals HTTP/1.1\r\nHost: {host}\r\nAuthorization: {bearer}\r\nConnection: close\r\n\r\n"
-        );
-        assert!(raw(&desk.address, &request).starts_with(&format!("HTTP/1.1 {status}")), "{host}");
+        for path in ["/api/v1/approvals", "/", "/favicon.svg", "/live"] {
+            let request = format!(
+                "GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: {bearer}\r\nConnection: close\r\n\r\n"
+            );
+            let answer = raw(&desk.address, &request);
+            // Without Node there is no icon.
+            let fits = answer.starts_with(&format!("HTTP/1.1 {status}"))
+                || (path == "/favicon.svg" && status == "200" && answer.starts_with("HTTP/1.1 404"));
+            assert!(fits, "{host} {path} {answer}");
+        }
     }
     let twice = format!(
         "GET /api/v1/approvals HTTP/1.1\r\nHost: localhost\r\nAuthorization: {bearer}\r\nAuthorization: Bearer x\r\nConnection: close\r\n\r\n"

@@ -1,10 +1,10 @@
 //! The API: each answer is JSON, each refusal says what to do.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     body::Bytes,
-    extract::{Path, RawQuery, State, rejection::BytesRejection},
+    extract::{RawQuery, State, rejection::BytesRejection},
     response::{IntoResponse, Response},
 };
 use http::StatusCode;
@@ -17,6 +17,7 @@ use super::{
     reply::{Problem, ok},
 };
 use crate::{
+    inspect::query::{NoQuery, Place, Query},
     operator::{
         desk::Hand,
         explain::{Question, explain_today},
@@ -30,6 +31,10 @@ pub(super) type Body = Result<Bytes, BytesRejection>;
 /// Audit entries in one answer.
 const ENTRIES_DEFAULT: u32 = 100;
 const ENTRIES_MAX: u32 = 1000;
+
+pub(crate) const APPROVALS: &[&str] = &["state"];
+pub(crate) const AUDIT: &[&str] = &["after", "limit"];
+pub(crate) const POLICY: &[&str] = &["operation", "principal"];
 
 /// The longest nonce of a process that asks whether we are one of its own.
 const NONCE_CHARS_MAX: usize = 128;
@@ -51,8 +56,8 @@ pub(super) fn hand() -> Hand {
 }
 
 pub(super) async fn approvals(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Answer {
-    let mut query = pairs(query.as_deref(), &["state"])?;
-    let states = match query.remove("state").as_deref() {
+    let query = Query::read(query.as_deref(), APPROVALS)?;
+    let states = match query.text("state").as_deref() {
         None | Some("all") => ApprovalState::ALL.to_vec(),
         Some(word) => {
             let state = word.parse().map_err(|_| {
@@ -66,16 +71,30 @@ pub(super) async fn approvals(State(shared): State<Arc<Shared>>, RawQuery(query)
     Ok(ok(&json!({"approvals": approvals})))
 }
 
-pub(super) async fn approval(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
+pub(super) async fn approval(
+    State(shared): State<Arc<Shared>>,
+    Place(id): Place<String>,
+    _: NoQuery,
+) -> Answer {
     let found = shared.desk.approval(&id, Timestamp::now()).await?;
     found.map(|approval| ok(&json!({"approval": approval}))).ok_or_else(no_approval)
 }
 
-pub(super) async fn approve(State(shared): State<Arc<Shared>>, Path(id): Path<String>, body: Body) -> Answer {
+pub(super) async fn approve(
+    State(shared): State<Arc<Shared>>,
+    Place(id): Place<String>,
+    _: NoQuery,
+    body: Body,
+) -> Answer {
     answer(&shared, &id, true, body).await
 }
 
-pub(super) async fn deny(State(shared): State<Arc<Shared>>, Path(id): Path<String>, body: Body) -> Answer {
+pub(super) async fn deny(
+    State(shared): State<Arc<Shared>>,
+    Place(id): Place<String>,
+    _: NoQuery,
+    body: Body,
+) -> Answer {
     answer(&shared, &id, false, body).await
 }
 
@@ -92,7 +111,11 @@ async fn answer(shared: &Shared, id: &str, approve: bool, body: Body) -> Answer 
 }
 
 /// LREQ-TOKEN-12
-pub(super) async fn revoke(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
+pub(super) async fn revoke(
+    State(shared): State<Arc<Shared>>,
+    Place(id): Place<String>,
+    _: NoQuery,
+) -> Answer {
     if shared.desk.revoke(&id, &hand(), Timestamp::now()).await? {
         return Ok(ok(&json!({"revoked": id})));
     }
@@ -109,13 +132,14 @@ fn no_approval() -> Problem {
     Problem::missing("there is no such approval; GET /api/v1/approvals lists them")
 }
 
-pub(super) async fn blocks(State(shared): State<Arc<Shared>>) -> Answer {
+pub(super) async fn blocks(State(shared): State<Arc<Shared>>, _: NoQuery) -> Answer {
     Ok(ok(&json!({"blocks": shared.desk.blocks().await?})))
 }
 
 pub(super) async fn unblock(
     State(shared): State<Arc<Shared>>,
-    Path(agent): Path<String>,
+    Place(agent): Place<String>,
+    _: NoQuery,
     body: Body,
 ) -> Answer {
     let Reason { reason } = read(body)?;
@@ -127,12 +151,16 @@ pub(super) async fn unblock(
     block.map(|block| ok(&json!({"unblocked": block}))).ok_or_else(none)
 }
 
-pub(super) async fn challenges(State(shared): State<Arc<Shared>>) -> Answer {
+pub(super) async fn challenges(State(shared): State<Arc<Shared>>, _: NoQuery) -> Answer {
     Ok(ok(&json!({"challenges": shared.desk.challenges(Timestamp::now()).await?})))
 }
 
 /// The code is in this one answer and nowhere else.
-pub(super) async fn reveal(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
+pub(super) async fn reveal(
+    State(shared): State<Arc<Shared>>,
+    Place(id): Place<String>,
+    _: NoQuery,
+) -> Answer {
     let revealed = shared.desk.reveal(&id, &hand(), Timestamp::now()).await?;
     let (challenge, code) = revealed.ok_or_else(|| {
         Problem::missing("there is no such challenge any more; GET /api/v1/challenges lists them")
@@ -141,7 +169,7 @@ pub(super) async fn reveal(State(shared): State<Arc<Shared>>, Path(id): Path<Str
 }
 
 /// The token is in this one answer and nowhere else.
-pub(super) async fn token(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Answer {
+pub(super) async fn token(State(shared): State<Arc<Shared>>, Place(id): Place<String>, _: NoQuery) -> Answer {
     let made = shared.desk.token(&id, &hand(), Timestamp::now()).await?;
     let (approval, token) = made.ok_or_else(|| {
         Problem::missing("there is no such approval that waits; GET /api/v1/approvals lists them")
@@ -150,43 +178,44 @@ pub(super) async fn token(State(shared): State<Arc<Shared>>, Path(id): Path<Stri
 }
 
 pub(super) async fn audit(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Answer {
-    let query = pairs(query.as_deref(), &["after", "limit"])?;
+    let query = Query::read(query.as_deref(), AUDIT)?;
     let number = |name: &str| {
-        let wrong = |_| Problem::wrong(format!("'{name}' must be a whole number"));
-        query.get(name).map(|text| text.parse::<u64>().map_err(wrong)).transpose()
+        let wrong = |_| Problem::wrong(format!("'{name}' must not be less than 0"));
+        query.number(name)?.map(|number| u64::try_from(number).map_err(wrong)).transpose()
     };
     let after = number("after")?.unwrap_or_default();
     let limit = number("limit")?.map_or(ENTRIES_DEFAULT, |limit| u32::try_from(limit).unwrap_or(ENTRIES_MAX));
-    let after = after.min(i64::MAX.unsigned_abs());
     let entries = shared.desk.audit(after, limit.clamp(1, ENTRIES_MAX)).await?;
     let last = shared.desk.audit_length().await?;
     Ok(ok(&json!({"entries": entries, "last": last})))
 }
 
-pub(super) async fn verify(State(shared): State<Arc<Shared>>) -> Answer {
+pub(super) async fn verify(State(shared): State<Arc<Shared>>, _: NoQuery) -> Answer {
     Ok(ok(&shared.desk.verify_audit().await?))
 }
 
 pub(super) async fn policy(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Answer {
-    let query = pairs(query.as_deref(), &["operation", "principal"])?;
-    let operation = query.get("operation").ok_or_else(|| Problem::wrong("'operation' is missing"))?;
-    let principal = query.get("principal").map(String::as_str);
+    let query = Query::read(query.as_deref(), POLICY)?;
+    let operation = query.text("operation");
+    let operation = operation.ok_or_else(|| Problem::wrong("'operation' is missing; name one of ours"))?;
+    let principal = query.text("principal");
     let blocks = shared.desk.blocks().await?;
     let Some(gateway) = &shared.gateway else {
         let message = "only the data is looked at here; ask the server that runs, or use 'aqueduct operator policy test'";
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message));
     };
     let surface = gateway.surface();
-    let told = explain_today(surface.registry(), Question::Operation(operation.clone()), principal, blocks);
+    let told =
+        explain_today(surface.registry(), Question::Operation(operation), principal.as_deref(), blocks);
     told.map(|told| ok(&told)).map_err(|error| Problem::missing(error.message))
 }
 
 /// Answers another process of ours. It learns nothing that it does not know.
 pub(super) async fn proof(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Answer {
-    let query = pairs(query.as_deref(), &["nonce"])?;
-    let nonce = query.get("nonce").filter(|nonce| nonce.len() <= NONCE_CHARS_MAX);
+    let query = Query::read(query.as_deref(), &["nonce"])?;
+    let nonce = query.text("nonce").filter(|nonce| nonce.len() <= NONCE_CHARS_MAX);
     let nonce = nonce.ok_or_else(|| Problem::wrong("'nonce' is missing or too long"))?;
-    Ok(ok(&json!({"proof": shared.key.proof(nonce)})))
+    Ok(ok(&json!({"proof": shared.key.proof(&nonce)})))
 }
 
 pub(super) async fn nothing() -> Problem {
@@ -198,23 +227,6 @@ pub(super) async fn nothing() -> Problem {
 pub(super) async fn wrong_method() -> Response {
     let message = "this is asked with another method: GET to look, POST to act";
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "WRONG_METHOD", message).into_response()
-}
-
-/// The pairs of a query. Names are ours and values are ids, words and numbers, so that nothing needs decoding.
-pub(super) fn pairs(query: Option<&str>, known: &[&str]) -> Result<BTreeMap<String, String>, Problem> {
-    let mut pairs = BTreeMap::new();
-    for part in query.unwrap_or_default().split('&').filter(|part| !part.is_empty()) {
-        let (name, value) = part.split_once('=').unwrap_or((part, ""));
-        if !known.contains(&name) {
-            let known = known.join(", ");
-            return Err(Problem::wrong(format!("the query has an unknown name; there are: {known}")));
-        }
-        let fits = |c: char| c.is_ascii_alphanumeric() || "_-.:@".contains(c);
-        if !value.chars().all(fits) || pairs.insert(name.to_owned(), value.to_owned()).is_some() {
-            return Err(Problem::wrong(format!("'{name}' is no plain value, or given twice")));
-        }
-    }
-    Ok(pairs)
 }
 
 pub(super) fn read<T: DeserializeOwned>(body: Body) -> Result<T, Problem> {

@@ -21,7 +21,10 @@ use super::{
     Shared,
     reply::{Problem, add_headers},
 };
-use crate::{inspect::Role, serve::http::Refusal};
+use crate::{
+    inspect::{Role, page},
+    serve::http::Refusal,
+};
 
 /// Where processes of ours find out about each other.
 pub(super) const PROOF_PATH: &str = "/api/proof";
@@ -35,6 +38,10 @@ pub(super) async fn entrance(
     mut request: Request,
     next: Next,
 ) -> Response {
+    // The page holds no data, so no key is asked of who loads it. Nothing else is reached this way.
+    if is_of_page(&request) && came_here(&shared, request.headers()).is_ok() {
+        return page::answer(request.uri().path(), request.headers());
+    }
     let now = Timestamp::now();
     let mut response = match admit(&shared, from.ip(), &request, now) {
         Ok(role) => {
@@ -64,27 +71,34 @@ impl From<Response> for Refused {
     }
 }
 
-fn admit(shared: &Shared, from: IpAddr, request: &Request, now: Timestamp) -> Result<Role, Refused> {
-    let headers = request.headers();
-    let admitted = shared.guard.admit(headers);
-    let refuse = |status, code, message: &str| Problem::new(status, code, message).into_response();
-    match admitted {
+/// Whether it asks for the page, whatever the place of it.
+fn is_of_page(request: &Request) -> bool {
+    let mut parts = request.uri().path().split('/').skip(1);
+    let is_api = matches!(parts.next(), Some("api" | "metrics"));
+    matches!(*request.method(), Method::GET | Method::HEAD) && !is_api
+}
+
+/// Whether the right Host was asked, by a page of ours if by any. Whose key was brought, if anybody's.
+fn came_here(shared: &Shared, headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let foreign = || Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", "other pages may not call here");
+    let principal = match shared.guard.admit(headers) {
         Err(Refusal::Host) => {
             let message = "this Host is not known here; use the address that the server printed";
-            return Err(refuse(StatusCode::FORBIDDEN, "FORBIDDEN", message).into());
+            return Err(Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", message));
         }
-        Err(Refusal::Twice) => {
-            return Err(
-                refuse(StatusCode::BAD_REQUEST, "INVALID", "a header is given twice; send it once").into()
-            );
-        }
-        Err(Refusal::Origin) => return Err(foreign().into()),
-        Ok(_) | Err(Refusal::Credential) => {}
-    }
+        Err(Refusal::Twice) => return Err(Problem::wrong("a header is given twice; send it once")),
+        Err(Refusal::Origin) => return Err(foreign()),
+        Ok(principal) => Some(principal),
+        Err(Refusal::Credential) => None,
+    };
     // Stricter than for agents: other pages of this machine are none of ours either.
-    if !is_own_page(headers) {
-        return Err(foreign().into());
-    }
+    if is_own_page(headers) { Ok(principal) } else { Err(foreign()) }
+}
+
+fn admit(shared: &Shared, from: IpAddr, request: &Request, now: Timestamp) -> Result<Role, Refused> {
+    let headers = request.headers();
+    let principal = came_here(shared, headers).map_err(IntoResponse::into_response)?;
+    let refuse = |status, code, message: &str| Problem::new(status, code, message).into_response();
     let path = request.uri().path();
     let has_other_proof = (request.method() == Method::GET && path == PROOF_PATH)
         || (request.method() == Method::POST && path == WEBHOOK_PATH);
@@ -93,7 +107,7 @@ fn admit(shared: &Shared, from: IpAddr, request: &Request, now: Timestamp) -> Re
     }
     // Whoever else of this machine guesses must not keep the operator out, so the right key is never made to wait. Nobody
     // finds it by asking more often: it has 256 random bits.
-    if let Ok(principal) = admitted {
+    if let Some(principal) = principal {
         if principal == Role::Operator.as_str() {
             return Ok(Role::Operator);
         }
@@ -129,11 +143,6 @@ fn is_own_page(headers: &HeaderMap) -> bool {
         return false;
     };
     origin == format!("http://{host}") || origin == format!("https://{host}")
-}
-
-fn foreign() -> Response {
-    let message = "other pages may not call here";
-    Problem::new(StatusCode::FORBIDDEN, "FORBIDDEN", message).into_response()
 }
 
 /// The log tells the first of it; a flood of guesses is no flood of entries.

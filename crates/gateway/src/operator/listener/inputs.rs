@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Extension,
-    extract::{Path, State},
-    response::Response,
-};
+use axum::{Extension, extract::State, response::Response};
 use http::StatusCode;
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -19,7 +15,10 @@ use super::{
     reply::{Problem, ok},
 };
 use crate::{
-    inspect::Role,
+    inspect::{
+        Role,
+        query::{NoQuery, Place},
+    },
     operator::{
         desk::Refused,
         form::{Mode, Question},
@@ -67,11 +66,20 @@ pub(super) async fn shown(shared: &Shared, role: Role) -> Result<Vec<Input>, Pro
     Ok(inputs)
 }
 
-pub(super) async fn inputs(State(shared): State<Arc<Shared>>, Extension(role): Extension<Role>) -> Answer {
+pub(super) async fn inputs(
+    State(shared): State<Arc<Shared>>,
+    Extension(role): Extension<Role>,
+    _: NoQuery,
+) -> Answer {
     Ok(ok(&Inputs { inputs: shown(&shared, role).await? }))
 }
 
-pub(super) async fn answer(State(shared): State<Arc<Shared>>, Path(id): Path<String>, body: Body) -> Answer {
+pub(super) async fn answer(
+    State(shared): State<Arc<Shared>>,
+    Place(id): Place<String>,
+    _: NoQuery,
+    body: Body,
+) -> Answer {
     let InputAnswer { action, content } = read(body)?;
     let answered = shared.desk.answer_input(&id, action, content, &hand(), Timestamp::now()).await;
     match answered {

@@ -260,8 +260,6 @@ fn router(shared: Arc<Shared>) -> Router {
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn_with_state(Arc::clone(&shared), entrance::entrance))
         .with_state(shared)
-        // The page holds no data, so nothing is asked of who loads it; what it calls passes the entrance.
-        .merge(inspect::page::router())
 }
 
 /// Whether who has the port knows the key of our data directory. Only such a process serves what we would.

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     adapters::upstream::offers::RESOURCE_NOT_FOUND,
+    inspect::query::NoQuery,
     operator::shown::line,
     session::{End, Session, Transport},
 };
@@ -40,7 +41,7 @@ pub(crate) struct ResourceRead {
     contents: Vec<Value>,
 }
 
-pub(super) async fn again(State(shared): State<Arc<Shared>>, body: Body) -> Answer {
+pub(super) async fn again(State(shared): State<Arc<Shared>>, _: NoQuery, body: Body) -> Answer {
     let ReadResource { server, uri } = read(body)?;
     if uri.is_empty() || uri.chars().count() > URI_CHARS_MAX {
         return Err(Problem::wrong(format!("'uri' must have between 1 and {URI_CHARS_MAX} characters")));

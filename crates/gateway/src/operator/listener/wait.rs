@@ -13,10 +13,15 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Shared, api,
+    Shared,
     reply::{Problem, ok},
 };
-use crate::{inspect::Role, operator::signature::hex};
+use crate::{
+    inspect::{Role, query::Query},
+    operator::signature::hex,
+};
+
+pub(crate) const WAIT: &[&str] = &["seen"];
 
 /// Other processes write to the store too, so that it has to be looked at.
 const LOOK: Duration = Duration::from_millis(300);
@@ -29,7 +34,8 @@ pub(super) async fn wait(
     Extension(role): Extension<Role>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
-    let query = api::pairs(query.as_deref(), &["seen"])?;
+    let query = Query::read(query.as_deref(), WAIT)?;
+    let seen = query.text("seen");
     let Ok(_place) = shared.waiting.try_acquire() else {
         let message = "too many wait for news already; try again in a moment";
         return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "BUSY", message));
@@ -48,7 +54,7 @@ pub(super) async fn wait(
             hasher.update([0]);
         }
         let tag: String = hex(&hasher.finalize()).chars().take(32).collect();
-        let is_news = query.get("seen").is_none_or(|seen| *seen != tag);
+        let is_news = seen.as_ref().is_none_or(|seen| *seen != tag);
         if is_news || tokio::time::Instant::now() >= deadline {
             let told =
                 json!({"seen": tag, "approvals": approvals, "challenges": challenges, "inputs": inputs});
