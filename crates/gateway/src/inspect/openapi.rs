@@ -1,186 +1,22 @@
 //! The API as OpenAPI 3.1 describes it, made from the types that are sent.
 
+mod endpoints;
+
 use std::sync::LazyLock;
 
 use axum::response::Response;
-use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::{act, health, lists, live, query::NoQuery, servers, trees};
+use self::endpoints::{Answer, Body, ENDPOINTS, Endpoint};
+use super::{query::NoQuery, trees};
 use crate::{
-    operator::listener::{inputs, reply::ok, resources},
-    store::traces::Graph,
+    operator::listener::{reply::ok, words::one_of},
+    store::safety::ApprovalState,
+    trace::{Engine, Status, metrics},
 };
 
 const JSON: &str = "application/json";
-
-/// How an answer looks.
-#[derive(Clone, Copy)]
-enum Answer {
-    Json(fn(&mut SchemaGenerator) -> Schema),
-    /// The first, or lines of the second with `as=columns`.
-    JsonOrLines(fn(&mut SchemaGenerator) -> Schema, fn(&mut SchemaGenerator) -> Schema),
-    /// An object that is described in words.
-    Object(&'static str),
-    Events,
-}
-
-struct Endpoint {
-    method: &'static str,
-    path: &'static str,
-    summary: &'static str,
-    query: &'static [&'static str],
-    answer: Answer,
-    /// What its body holds, where that is more than a note.
-    body: Option<fn(&mut SchemaGenerator) -> Schema>,
-}
-
-impl Endpoint {
-    const fn takes(self, body: fn(&mut SchemaGenerator) -> Schema) -> Self {
-        Self { body: Some(body), ..self }
-    }
-}
-
-fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
-    generator.subschema_for::<T>()
-}
-
-const fn get(
-    path: &'static str,
-    summary: &'static str,
-    query: &'static [&'static str],
-    answer: Answer,
-) -> Endpoint {
-    Endpoint { method: "get", path, summary, query, answer, body: None }
-}
-
-const fn post(path: &'static str, summary: &'static str, answer: Answer) -> Endpoint {
-    Endpoint { method: "post", path, summary, query: &[], answer, body: None }
-}
-
-const ENDPOINTS: &[Endpoint] = &[
-    get("/api/v1/health", "How the server and its store are", &[], Answer::Json(of::<health::Health>)),
-    get(
-        "/api/v1/sessions",
-        "Sessions, the newest first",
-        lists::SESSIONS,
-        Answer::Json(of::<lists::Sessions>),
-    ),
-    get("/api/v1/sessions/{id}", "One session with its spans", &[], Answer::Json(of::<trees::Session>)),
-    post(
-        "/api/v1/sessions/{id}/cancel",
-        "Cancel everything of a session that runs",
-        Answer::Json(of::<act::SessionCancelled>),
-    ),
-    get(
-        "/api/v1/operations",
-        "Requests that were served and where reports begin, the newest first",
-        lists::OPERATIONS,
-        Answer::Json(of::<lists::Operations>),
-    ),
-    post(
-        "/api/v1/operations/{span_id}/cancel",
-        "Cancel one operation",
-        Answer::Json(of::<act::OperationCancelled>),
-    ),
-    get(
-        "/api/v1/traces/{trace_id}",
-        "All spans of a trace, as rows or as columns; columns are quicker where there are many",
-        trees::TRACE,
-        Answer::JsonOrLines(of::<trees::Trace>, of::<trees::Line>),
-    ),
-    get(
-        "/api/v1/traces/{trace_id}/spans/{span_id}",
-        "One span with everything that is known of it",
-        &[],
-        Answer::Json(of::<trees::Span>),
-    ),
-    get("/api/v1/search", "Spans in which all words occur", lists::SEARCH, Answer::Json(of::<lists::Found>)),
-    get(
-        "/api/v1/servers",
-        "Servers and how they did, of the last day unless said otherwise",
-        servers::SINCE,
-        Answer::Json(of::<servers::AllServers>),
-    ),
-    get(
-        "/api/v1/servers/{name}",
-        "One server with its operations, latency and changed tools",
-        servers::SINCE,
-        Answer::Json(of::<servers::ServerAnswer>),
-    ),
-    get("/api/v1/graph", "Who called whom", servers::SINCE, Answer::Json(of::<Graph>)),
-    get(
-        "/api/v1/tokens",
-        "What tools and answers cost a model",
-        servers::SINCE,
-        Answer::Json(of::<servers::Tokens>),
-    ),
-    get("/api/v1/events", "Live events; resumes by Last-Event-ID", live::EVENTS, Answer::Events),
-    get("/api/v1/openapi.json", "This document", &[], Answer::Object("an OpenAPI 3.1 document")),
-    get(
-        "/api/v1/approvals",
-        "Calls that wait for a person, or waited",
-        &["state"],
-        Answer::Object("{approvals: [...]}"),
-    ),
-    get(
-        "/api/v1/approvals/wait",
-        "What waits, as soon as it is not what was seen",
-        &["seen"],
-        Answer::Object("{seen, approvals: [...], challenges: [...], inputs: [...]}"),
-    ),
-    get("/api/v1/approvals/{id}", "One approval", &[], Answer::Object("{approval: {...}}")),
-    post("/api/v1/approvals/{id}/approve", "Let the call run, once", Answer::Object("{approval: {...}}")),
-    post("/api/v1/approvals/{id}/deny", "Refuse the call", Answer::Object("{approval: {...}}")),
-    post(
-        "/api/v1/approvals/{id}/revoke",
-        "Take back what was approved and not used yet",
-        Answer::Object("{revoked: id}"),
-    ),
-    post(
-        "/api/v1/approvals/{id}/token",
-        "A token for another principal, in this one answer",
-        Answer::Object("{approval: {...}, confirmation_token}"),
-    ),
-    get(
-        "/api/v1/inputs",
-        "What servers ask a person for; without question and form for the viewer",
-        &[],
-        Answer::Json(of::<inputs::Inputs>),
-    ),
-    post(
-        "/api/v1/inputs/{id}",
-        "Answer a server's question; what is accepted has to fit the form",
-        Answer::Json(of::<inputs::InputDone>),
-    )
-    .takes(of::<inputs::InputAnswer>),
-    post(
-        "/api/v1/resources/read",
-        "Read a resource again, through the server that has it; nothing of it is recorded",
-        Answer::Json(of::<resources::ResourceRead>),
-    )
-    .takes(of::<resources::ReadResource>),
-    get("/api/v1/blocks", "Agents that are blocked", &[], Answer::Object("{blocks: [...]}")),
-    post(
-        "/api/v1/blocks/{agent}/unblock",
-        "End a block; the body has a reason",
-        Answer::Object("{unblocked: {...}}"),
-    ),
-    get("/api/v1/challenges", "Challenges that wait for a code", &[], Answer::Object("{challenges: [...]}")),
-    post(
-        "/api/v1/challenges/{id}/reveal",
-        "The code of a challenge, in this one answer",
-        Answer::Object("{challenge: {...}, code}"),
-    ),
-    get("/api/v1/audit", "The audit log", &["after", "limit"], Answer::Object("{entries: [...], last}")),
-    get("/api/v1/audit/verify", "Whether the audit log is whole", &[], Answer::Object("what was found")),
-    get(
-        "/api/v1/policy/test",
-        "What the rules make of a call",
-        &["operation", "principal"],
-        Answer::Object("the decision with every voice"),
-    ),
-];
 
 /// The document. It is the same for every server of this version.
 #[must_use]
@@ -245,18 +81,26 @@ fn describe(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Value {
     let in_path = in_path
         .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}));
     let in_query = endpoint.query.iter().map(|name| {
-        let is_number = name.ends_with("_us") || matches!(*name, "limit" | "after" | "full");
-        let kind = if is_number { "integer" } else { "string" };
-        json!({"name": name, "in": "query", "required": false, "schema": {"type": kind}})
+        let required = endpoint.needs.contains(name);
+        json!({"name": name, "in": "query", "required": required, "schema": of_query(name)})
     });
-    let parameters: Vec<Value> = in_path.chain(in_query).collect();
+    let in_header = endpoint.headers.iter().map(
+        |(name, kind)| json!({"name": name, "in": "header", "required": false, "schema": {"type": kind}}),
+    );
+    let parameters: Vec<Value> = in_path.chain(in_query).chain(in_header).collect();
     let (description, content) = match endpoint.answer {
         Answer::Json(schema) => ("the answer", json!({JSON: {"schema": schema(generator)}})),
         Answer::JsonOrLines(schema, line) => (
             "the answer; with as=columns a line for every block of spans and one for the end",
             json!({JSON: {"schema": schema(generator)}, trees::LINES: {"schema": line(generator)}}),
         ),
-        Answer::Object(words) => (words, json!({JSON: {"schema": {"type": "object"}}})),
+        Answer::Document => (
+            "an OpenAPI 3.1 document",
+            json!({JSON: {"schema": {"type": "object", "required": ["openapi", "info", "paths", "components"]}}}),
+        ),
+        Answer::Metrics => {
+            ("what Prometheus reads", json!({metrics::CONTENT_TYPE: {"schema": {"type": "string"}}}))
+        }
         Answer::Events => (
             "events with 'id', 'event' and 'data', which is JSON with at_us, session_id, trace_id and span_id",
             json!({"text/event-stream": {"schema": {"type": "string"}}}),
@@ -274,11 +118,26 @@ fn describe(endpoint: &Endpoint, generator: &mut SchemaGenerator) -> Value {
             "default": refused,
         },
     });
-    if let (Some(body), Some(described)) = (endpoint.body, described.as_object_mut()) {
-        let content = json!({JSON: {"schema": body(generator)}});
-        described.insert("requestBody".to_owned(), json!({"required": true, "content": content}));
+    if let (Some(Body { schema, required }), Some(described)) = (endpoint.body, described.as_object_mut()) {
+        let content = json!({JSON: {"schema": schema(generator)}});
+        described.insert("requestBody".to_owned(), json!({"required": required, "content": content}));
     }
     described
+}
+
+/// What may stand behind a name of a query. The same name means the same everywhere.
+fn of_query(name: &str) -> Value {
+    match name {
+        "status" => one_of(Status::ALL.iter().map(|status| status.as_str())).to_value(),
+        "engine" => one_of(Engine::ALL.iter().map(|engine| engine.as_str())).to_value(),
+        "state" => one_of(ApprovalState::ALL.iter().map(|state| state.as_str()).chain(["all"])).to_value(),
+        "as" => one_of(["rows", "columns"]).to_value(),
+        "full" => json!({"type": "integer", "enum": [0, 1]}),
+        "limit" => json!({"type": "integer", "minimum": 1}),
+        "after" => json!({"type": "integer", "minimum": 0}),
+        _ if name.ends_with("_us") => json!({"type": "integer"}),
+        _ => json!({"type": "string"}),
+    }
 }
 
 #[cfg(test)]
@@ -293,7 +152,7 @@ mod tests {
             let line = part.split(".route(").next()?;
             Some((path.to_owned(), if line.contains("post(") { "post" } else { "get" }))
         });
-        routes.filter(|(path, _)| path.starts_with("/api/v1/")).collect()
+        routes.filter(|(path, _)| path.starts_with("/api/v1/") || path == "/metrics").collect()
     }
 
     #[test]

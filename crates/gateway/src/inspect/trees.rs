@@ -55,8 +55,16 @@ pub(super) struct Session {
 pub(super) struct Trace {
     trace_id: String,
     /// With `full=1` each has its attributes, events and links too.
-    spans: Vec<SpanRow>,
+    spans: Vec<TraceSpan>,
     truncated: bool,
+}
+
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "it describes what is written piece by piece")]
+enum TraceSpan {
+    Full(SpanFull),
+    Row(SpanRow),
 }
 
 /// A line of a trace in columns.

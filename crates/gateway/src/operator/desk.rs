@@ -4,10 +4,14 @@ use std::path::Path;
 
 use aql::audit::{Broken, Chain, Entry};
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, value::RawValue};
 
-use super::shown::line;
+use super::{
+    listener::words::{self, AuditEvent},
+    shown::line,
+};
 use crate::{
     codes::Codes,
     store::{
@@ -76,42 +80,50 @@ pub enum Refused {
 }
 
 /// A hard block, as it is shown.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShownBlock {
     pub agent: String,
     pub principal: String,
     pub challenge_id: String,
     pub reason: String,
     pub hint: String,
+    #[schemars(schema_with = "words::time")]
     pub blocked_at: Timestamp,
 }
 
 /// A challenge, as it is shown. Its code is not here.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ShownChallenge {
     pub id: String,
+    #[schemars(schema_with = "words::challenge_state")]
     pub state: &'static str,
+    /// Whether the agent is paused, or blocked everywhere.
+    #[schemars(schema_with = "words::tier")]
     pub tier: &'static str,
     pub agent: String,
     pub principal: String,
     pub session_id: String,
     pub reason: String,
     pub hint: String,
+    #[schemars(schema_with = "words::time")]
     pub asked_at: Timestamp,
+    #[schemars(schema_with = "words::time")]
     pub expires_at: Timestamp,
 }
 
 /// An entry of the audit log, as it is shown: the event is what was hashed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ShownEntry {
     pub number: u64,
+    #[schemars(schema_with = "words::time")]
     pub at: Timestamp,
+    #[schemars(with = "AuditEvent")]
     pub event: Box<RawValue>,
     pub hash: String,
 }
 
 /// How whole the audit log is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "state")]
 pub enum Verified {
     Whole { entries: u64, head: String },

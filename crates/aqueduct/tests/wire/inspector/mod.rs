@@ -4,6 +4,7 @@ mod again;
 mod api;
 mod attributes;
 mod command;
+mod document;
 mod inputs;
 mod live;
 mod onward;

@@ -9,12 +9,17 @@ use axum::{
 };
 use http::StatusCode;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
 
 use super::{
     Shared,
     reply::{Problem, ok},
+    told::{
+        Approvals, Audit, Blocks, Challenges, Code, Decided, NewToken, OneApproval, Revoked, ShownApproval,
+        Unblocked,
+    },
 };
 use crate::{
     inspect::query::{NoQuery, Place, Query},
@@ -39,15 +44,18 @@ pub(crate) const POLICY: &[&str] = &["operation", "principal"];
 /// The longest nonce of a process that asks whether we are one of its own.
 const NONCE_CHARS_MAX: usize = 128;
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-struct Note {
+pub(crate) struct Note {
+    /// For the audit log.
     note: Option<String>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Reason {
+pub(crate) struct Reason {
+    /// Why the block ends, for the audit log.
+    #[schemars(length(min = 1))]
     reason: String,
 }
 
@@ -68,7 +76,8 @@ pub(super) async fn approvals(State(shared): State<Arc<Shared>>, RawQuery(query)
         }
     };
     let approvals = shared.desk.approvals(&states, Timestamp::now()).await?;
-    Ok(ok(&json!({"approvals": approvals})))
+    let approvals = approvals.into_iter().map(ShownApproval::from).collect();
+    Ok(ok(&Approvals { approvals }))
 }
 
 pub(super) async fn approval(
@@ -77,7 +86,7 @@ pub(super) async fn approval(
     _: NoQuery,
 ) -> Answer {
     let found = shared.desk.approval(&id, Timestamp::now()).await?;
-    found.map(|approval| ok(&json!({"approval": approval}))).ok_or_else(no_approval)
+    found.map(|approval| ok(&OneApproval { approval: approval.into() })).ok_or_else(no_approval)
 }
 
 pub(super) async fn approve(
@@ -101,7 +110,7 @@ pub(super) async fn deny(
 async fn answer(shared: &Shared, id: &str, approve: bool, body: Body) -> Answer {
     let Note { note } = read_or_default(body)?;
     match shared.desk.answer(id, approve, &hand(), note.as_deref(), Timestamp::now()).await? {
-        Answered::Done(approval) => Ok(ok(&json!({"approval": approval}))),
+        Answered::Done(approval) => Ok(ok(&OneApproval { approval: approval.into() })),
         Answered::AlreadyAnswered(approval) => {
             let message = format!("it is {} already; nothing was changed", approval.state.as_str());
             Err(Problem::new(StatusCode::CONFLICT, "ALREADY_ANSWERED", message))
@@ -117,7 +126,7 @@ pub(super) async fn revoke(
     _: NoQuery,
 ) -> Answer {
     if shared.desk.revoke(&id, &hand(), Timestamp::now()).await? {
-        return Ok(ok(&json!({"revoked": id})));
+        return Ok(ok(&Revoked { revoked: id }));
     }
     match shared.desk.approval(&id, Timestamp::now()).await? {
         Some(approval) => {
@@ -133,7 +142,7 @@ fn no_approval() -> Problem {
 }
 
 pub(super) async fn blocks(State(shared): State<Arc<Shared>>, _: NoQuery) -> Answer {
-    Ok(ok(&json!({"blocks": shared.desk.blocks().await?})))
+    Ok(ok(&Blocks { blocks: shared.desk.blocks().await? }))
 }
 
 pub(super) async fn unblock(
@@ -148,11 +157,11 @@ pub(super) async fn unblock(
     }
     let block = shared.desk.unblock(&agent, &hand(), &reason, Timestamp::now()).await?;
     let none = || Problem::missing("no such agent is blocked; GET /api/v1/blocks lists them");
-    block.map(|block| ok(&json!({"unblocked": block}))).ok_or_else(none)
+    block.map(|unblocked| ok(&Unblocked { unblocked })).ok_or_else(none)
 }
 
 pub(super) async fn challenges(State(shared): State<Arc<Shared>>, _: NoQuery) -> Answer {
-    Ok(ok(&json!({"challenges": shared.desk.challenges(Timestamp::now()).await?})))
+    Ok(ok(&Challenges { challenges: shared.desk.challenges(Timestamp::now()).await? }))
 }
 
 /// The code is in this one answer and nowhere else.
@@ -165,7 +174,7 @@ pub(super) async fn reveal(
     let (challenge, code) = revealed.ok_or_else(|| {
         Problem::missing("there is no such challenge any more; GET /api/v1/challenges lists them")
     })?;
-    Ok(ok(&json!({"challenge": challenge, "code": code})))
+    Ok(ok(&Code { challenge, code }))
 }
 
 /// The token is in this one answer and nowhere else.
@@ -174,7 +183,7 @@ pub(super) async fn token(State(shared): State<Arc<Shared>>, Place(id): Place<St
     let (approval, token) = made.ok_or_else(|| {
         Problem::missing("there is no such approval that waits; GET /api/v1/approvals lists them")
     })?;
-    Ok(ok(&json!({"approval": approval, "confirmation_token": token})))
+    Ok(ok(&NewToken { approval: approval.into(), confirmation_token: token }))
 }
 
 pub(super) async fn audit(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Answer {
@@ -187,7 +196,7 @@ pub(super) async fn audit(State(shared): State<Arc<Shared>>, RawQuery(query): Ra
     let limit = number("limit")?.map_or(ENTRIES_DEFAULT, |limit| u32::try_from(limit).unwrap_or(ENTRIES_MAX));
     let entries = shared.desk.audit(after, limit.clamp(1, ENTRIES_MAX)).await?;
     let last = shared.desk.audit_length().await?;
-    Ok(ok(&json!({"entries": entries, "last": last})))
+    Ok(ok(&Audit { entries, last }))
 }
 
 pub(super) async fn verify(State(shared): State<Arc<Shared>>, _: NoQuery) -> Answer {
@@ -207,7 +216,7 @@ pub(super) async fn policy(State(shared): State<Arc<Shared>>, RawQuery(query): R
     let surface = gateway.surface();
     let told =
         explain_today(surface.registry(), Question::Operation(operation), principal.as_deref(), blocks);
-    told.map(|told| ok(&told)).map_err(|error| Problem::missing(error.message))
+    told.map(|told| ok(&Decided::from(told))).map_err(|error| Problem::missing(error.message))
 }
 
 /// Answers another process of ours. It learns nothing that it does not know.

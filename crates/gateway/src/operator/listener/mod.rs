@@ -3,13 +3,15 @@
 //! Whoever holds the port serves everything of the data directory, since all processes on it share one store. The others
 //! wait for it to become free.
 
-mod api;
+pub(crate) mod api;
 mod entrance;
 pub(crate) mod inputs;
 pub(crate) mod reply;
 pub(crate) mod resources;
-mod wait;
+pub(crate) mod told;
+pub(crate) mod wait;
 mod webhook;
+pub(crate) mod words;
 
 use std::{
     io,

@@ -9,12 +9,12 @@ use axum::{
 };
 use http::StatusCode;
 use jiff::Timestamp;
-use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{
     Shared,
     reply::{Problem, ok},
+    told::{News, ShownApproval},
 };
 use crate::{
     inspect::{Role, query::Query},
@@ -56,9 +56,8 @@ pub(super) async fn wait(
         let tag: String = hex(&hasher.finalize()).chars().take(32).collect();
         let is_news = seen.as_ref().is_none_or(|seen| *seen != tag);
         if is_news || tokio::time::Instant::now() >= deadline {
-            let told =
-                json!({"seen": tag, "approvals": approvals, "challenges": challenges, "inputs": inputs});
-            return Ok(ok(&told));
+            let approvals = approvals.into_iter().map(ShownApproval::from).collect();
+            return Ok(ok(&News { seen: tag, approvals, challenges, inputs }));
         }
         tokio::time::sleep(LOOK).await;
     }

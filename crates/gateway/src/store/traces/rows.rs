@@ -1,5 +1,7 @@
 //! What is read, in the shape in which it is told. Times are microseconds since 1970: browsers lose more.
 
+mod words;
+
 use rusqlite::Row;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,12 +23,12 @@ pub struct SpanRow {
     pub session_id: String,
     /// Somebody else says so; otherwise we recorded it.
     pub reported: bool,
-    /// inbound, asyncio or temporal
+    #[schemars(schema_with = "words::engine")]
     pub engine: &'static str,
     pub name: String,
-    /// internal, server, client, producer or consumer
+    #[schemars(schema_with = "words::kind")]
     pub kind: &'static str,
-    /// running, waiting, ok, error or cancelled
+    #[schemars(schema_with = "words::status")]
     pub status: &'static str,
     pub started_us: i64,
     pub ended_us: Option<i64>,
@@ -78,9 +80,9 @@ pub struct SessionRow {
     pub session_id: String,
     /// Nothing of it was recorded by us. Of a session that both have something of, this tells what we recorded.
     pub reported: bool,
-    /// inbound, asyncio or temporal
+    #[schemars(schema_with = "words::engine")]
     pub engine: &'static str,
-    /// running, waiting, ok, error or cancelled
+    #[schemars(schema_with = "words::status")]
     pub status: &'static str,
     pub title: String,
     pub agent: Option<String>,
