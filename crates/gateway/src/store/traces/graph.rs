@@ -1,5 +1,7 @@
 //! Who called whom, over any number of processes that reported here.
 
+mod named;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rusqlite::Connection;
@@ -95,7 +97,8 @@ impl TraceStore {
             })?;
             let truncated = asked.len() >= REQUESTS_MAX || served.len() >= REQUESTS_MAX;
             let above = above(days, &asked, &served)?;
-            Ok(Graph { truncated, ..stitch(&asked, &served, &above) })
+            let reporting = named::reporting(days, &asked, &served)?;
+            Ok(Graph { truncated, ..stitch(&asked, &served, &above, &reporting) })
         };
         self.shared.readers.run(read).await
     }
@@ -171,7 +174,12 @@ fn above(days: &Days<'_>, asked: &[Side], served: &[Side]) -> Result<HashMap<Id,
     Ok(found)
 }
 
-fn stitch(asked: &[Side], served: &[Side], above: &HashMap<Id, String>) -> Graph {
+fn stitch(
+    asked: &[Side],
+    served: &[Side],
+    above: &HashMap<Id, String>,
+    reporting: &HashSet<named::Pair>,
+) -> Graph {
     let by_parent: HashMap<Id, &Side> =
         served.iter().filter_map(|side| Some(((side.trace, side.parent?), side))).collect();
     let by_request: HashMap<&str, &Side> =
@@ -188,7 +196,8 @@ fn stitch(asked: &[Side], served: &[Side], above: &HashMap<Id, String>) -> Graph
         id
     };
     let mut edges: BTreeMap<(String, String), Tally> = BTreeMap::new();
-    let mut met = HashSet::new();
+    // Requests whose other side is known, with who that is.
+    let mut callers: HashMap<Id, String> = HashMap::new();
     for side in asked {
         // The same id within one process is that of the request it serves, not of who answers it.
         let elsewhere = side.request.as_deref().and_then(|id| by_request.get(id));
@@ -196,17 +205,24 @@ fn stitch(asked: &[Side], served: &[Side], above: &HashMap<Id, String>) -> Graph
         let other = by_parent.get(&(side.trace, side.span)).or(elsewhere);
         let to = match other {
             Some(other) => {
-                met.insert((other.trace, other.span));
+                callers.insert((other.trace, other.span), side.agent.clone());
                 node(NodeKind::Agent, &other.agent)
             }
-            None => node(NodeKind::Server, side.other.as_deref().unwrap_or(UNKNOWN)),
+            None => {
+                let peer = side.other.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+                let pair = (side.agent.clone(), peer);
+                let kind = if reporting.contains(&pair) { NodeKind::Agent } else { NodeKind::Server };
+                node(kind, &pair.1)
+            }
         };
         let from = node(NodeKind::Agent, &side.agent);
         edges.entry((from, to)).or_default().add(side.started, side.ended, side.waited, side.status);
     }
-    for side in served.iter().filter(|side| !met.contains(&(side.trace, side.span))) {
+    let known = named::known(served, &callers, above);
+    for side in served.iter().filter(|side| !callers.contains_key(&(side.trace, side.span))) {
         let reporter = side.parent.and_then(|parent| above.get(&(side.trace, parent)));
-        let from = match reporter.filter(|agent| **agent != side.agent) {
+        let reporter = reporter.filter(|agent| **agent != side.agent).map(String::as_str);
+        let from = match reporter.or_else(|| named::asking(side, &known)) {
             Some(agent) => node(NodeKind::Agent, agent),
             None => node(NodeKind::Client, side.other.as_deref().unwrap_or(UNKNOWN)),
         };

@@ -1,4 +1,5 @@
 mod blocks;
+mod figures;
 mod hostile;
 mod keeping;
 mod lost;
