@@ -1,11 +1,14 @@
 //! What is asked over HTTP.
 
-use std::os::unix::fs::PermissionsExt;
+use std::{os::unix::fs::PermissionsExt, sync::Arc};
 
-use super::*;
+use gateway::store::traces::Packed;
+
+use super::{recorded::finished, *};
 use crate::{
-    harness::{Setup, data},
+    harness::{Client, Era, Setup, data},
     operator::{Answer, Desk, settings},
+    upstreams::{Place, answered},
 };
 
 fn ids<'a>(answer: &'a Answer, list: &str, key: &str) -> Vec<&'a str> {
@@ -280,4 +283,56 @@ fn cancelling_what_does_not_run_is_told() {
     assert_eq!((session.status, &session.body["cancelled"]), (200, &json!(0)));
     assert_eq!(desk.post("/api/v1/sessions/r-9/cancel", &json!({})).status, 404);
     assert_eq!(desk.get("/api/v1/sessions/r-1/cancel").status, 405);
+}
+
+/// What is configured and what was called from here is told as it was recorded here, whoever says what.
+#[test]
+fn reports_change_no_figure_of_our_servers_and_rows_name_client_and_server() {
+    let known = "tools.echo.danger = \"safe\"\n";
+    let place = Place::new().stdio("near", &[], known).stdio("far", &[], known).lines(&settings(""));
+    let desk = Desk::open(&place.setup());
+    let mut client = Client::http(Arc::clone(&desk.server), Era::Initialize("2025-06-18"));
+    place.wait_for(&mut client, &["near", "far"]);
+    answered(&mut client, "near_echo", json!({"text": "hello"}));
+    finished(place.path(), "tools/call near_echo", 1);
+    let told = |path: &str| {
+        let mut servers = desk.get(path).body["servers"].clone();
+        // How a server is at the moment is nothing that was counted.
+        servers.as_array_mut().unwrap().iter_mut().for_each(|server| server["state"] = Value::Null);
+        servers
+    };
+    let before = told("/api/v1/servers");
+    let names = |servers: &Value| -> Vec<(String, bool)> {
+        let servers = servers.as_array().unwrap().iter();
+        servers.map(|one| (one["server"].as_str().unwrap().to_owned(), one["reported"] == true)).collect()
+    };
+    let ours = |name: &str| (name.to_owned(), false);
+    assert_eq!(names(&before), [ours("far"), ours("near")]);
+    let said = ["near", "far", "invented"].map(|peer| {
+        let mut said = call(90, &served(91), peer);
+        said.id = SpanId(*b"reported");
+        said.trace = TraceId(std::array::from_fn(|place| peer.as_bytes().get(place).copied().unwrap_or(1)));
+        said.status = Status::Error;
+        said.ended = Some(said.started + 3600 * SECOND);
+        Packed::of(&said)
+    });
+    let batch = Batch { reported: said.to_vec(), ..Batch::default() };
+    writer(place.path()).append(&batch, now()).unwrap();
+    let after = told("/api/v1/servers");
+    assert_eq!(names(&after), [ours("far"), ("invented".to_owned(), true), ours("near")]);
+    assert_eq!((&after[0], &after[2]), (&before[0], &before[1]), "as it was recorded here");
+    assert_eq!(desk.get("/api/v1/servers/far").body["server"]["errors"], 0);
+    assert_eq!(desk.get("/api/v1/servers/invented").body["server"]["reported"], true);
+    let near = desk.get("/api/v1/servers/near").body;
+    assert_eq!(near["latency_width_us"], 10_000_000, "a plot of what was just called is fine");
+
+    let rows = desk.get("/api/v1/operations?server=near").body;
+    let row =
+        rows["operations"].as_array().unwrap().iter().find(|row| row["operation"] == "near_echo").unwrap();
+    let name = row["client"].as_str().unwrap();
+    assert_eq!((&row["server"], name.is_empty()), (&json!("near"), false), "{row}");
+    let sessions = desk.get(&format!("/api/v1/sessions?agent={name}")).body;
+    assert!(sessions["sessions"].as_array().unwrap().iter().all(|row| row["client"] == name), "{sessions}");
+    let session = desk.get(&format!("/api/v1/sessions/{}", row["session_id"].as_str().unwrap())).body;
+    assert_eq!(session["session"]["client"], name);
 }
