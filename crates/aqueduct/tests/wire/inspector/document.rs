@@ -139,7 +139,7 @@ fn the_document_says_what_has_to_be_given_and_which_words_there_are() {
         if path.contains("approvals") || path.contains("blocks") {
             let schema = &body["content"]["application/json"]["schema"];
             assert!(document.problems(schema, &given).is_empty(), "{path}");
-            assert_eq!(document.problems(schema, &json!({"x": 1})).is_empty(), false, "{path}");
+            assert!(!document.problems(schema, &json!({"x": 1})).is_empty(), "{path}");
         }
     }
 }

@@ -248,7 +248,7 @@ fn details(
     })?;
     let mut operations: Vec<_> = operations.into_iter().map(|(name, tally)| operation(name, tally)).collect();
     operations.sort_unstable_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.operation.cmp(&b.operation)));
-    let wanted = if server.calls > 0 { points.first..=points.last } else { 1..=0 };
+    let wanted = (points.first..=points.last).filter(|_| server.calls > 0);
     let latency = wanted.map(|place| {
         let tally = over_time.remove(&place).unwrap_or_default();
         point(place.saturating_mul(points.width), tally)
