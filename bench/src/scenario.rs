@@ -2,6 +2,7 @@
 
 use std::{
     hint::black_box,
+    path::Path,
     pin::pin,
     sync::Arc,
     task::{Context, Poll, Waker},
@@ -13,8 +14,8 @@ use gateway::{
     progress::Progress,
     serve::bytes,
     session::{LOCAL, Session, Transport},
-    store::traces::Batch,
-    trace::{Levels, Recorder, Settings, Sink},
+    store::traces::{Batch, Options, TraceStore},
+    trace::{Kept, Levels, Recorder, Settings, Sink},
 };
 
 use crate::{Result, decide, query::InMemory, step, subject, traces};
@@ -74,8 +75,18 @@ impl Caller {
 
     /// The same with everything written down that happens, by a recorder whose rows nobody keeps.
     pub(crate) fn recorded() -> Result<Self> {
+        Self::recorded_by(Nobody)
+    }
+
+    /// The same with everything kept in this directory.
+    fn kept(directory: &Path) -> Result<Self> {
+        let store = TraceStore::open(directory, Options::default());
+        Self::recorded_by(Kept::new(store.appender(), jiff::Timestamp::now))
+    }
+
+    fn recorded_by(sink: impl Sink + 'static) -> Result<Self> {
         let settings = Settings::new("bench", Levels::default());
-        let recorder = Recorder::start(settings, vec![Box::new(Nobody)], jiff::Timestamp::now)?;
+        let recorder = Recorder::start(settings, vec![Box::new(sink)], jiff::Timestamp::now)?;
         Self::with(Some(recorder))
     }
 
@@ -96,6 +107,14 @@ impl Caller {
     /// A whole JSON-RPC frame in, a whole one out.
     pub(crate) fn frame(&self, frame: &[u8]) -> Option<Vec<u8>> {
         at_once(bytes::answer(&self.gateway, &self.session, frame))?
+    }
+
+    fn repeat(&self, scenario: &Scenario, count: usize) -> Result<()> {
+        let frame = scenario.frame();
+        for _ in 0..count {
+            black_box(self.frame(black_box(&frame)).ok_or("the call got no answer")?);
+        }
+        Ok(())
     }
 
     /// A call's arguments in, its answer out, without MCP around either.
@@ -154,6 +173,9 @@ const STEP: &str = "evaluate_step";
 /// The READ with a recorder, its own thread's work included.
 const RECORDED: &str = "recorded";
 
+/// The same with everything written to the store.
+const KEPT: &str = "kept";
+
 /// One span of what an agent reports in protobuf: read, understood and cleared of secrets.
 const REPORTED: &str = "reported";
 /// Spans of one request of that.
@@ -184,21 +206,21 @@ pub(crate) fn repeat(name: &str, count: usize) -> Result<()> {
         return Ok(());
     }
     if name == RECORDED {
-        let (caller, frame) = (Caller::recorded()?, READ.frame());
-        for _ in 0..count {
-            black_box(caller.frame(black_box(&frame)).ok_or("the call got no answer")?);
-        }
+        let caller = Caller::recorded()?;
+        caller.repeat(&READ, count)?;
+        return caller.settle();
+    }
+    if name == KEPT {
+        let directory = tempfile::tempdir()?;
+        let caller = Caller::kept(directory.path())?;
+        caller.repeat(&READ, count)?;
         return caller.settle();
     }
     if name == REPORTED {
         return traces::read(count, REPORTED_TOGETHER);
     }
     let scenario = ALL.iter().find(|known| known.name == name).ok_or("no scenario has that name")?;
-    let (caller, frame) = (Caller::new()?, scenario.frame());
-    for _ in 0..count {
-        black_box(caller.frame(black_box(&frame)).ok_or("the call got no answer")?);
-    }
-    Ok(())
+    Caller::new()?.repeat(scenario, count)
 }
 
 #[expect(clippy::print_stdout, reason = "the script that counts reads the names")]
@@ -208,6 +230,7 @@ pub(crate) fn print_names() {
     println!("{DECIDE}");
     println!("{STEP}");
     println!("{RECORDED}");
+    println!("{KEPT}");
     println!("{REPORTED}");
 }
 

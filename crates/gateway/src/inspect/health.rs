@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -46,10 +46,9 @@ pub(super) struct Health {
 /// So long after the last loss that anybody saw we are well again.
 const RECENT: Duration = Duration::from_mins(5);
 
-/// What this process has lost, as far as anybody asked. Counts only ever grow, and say nothing of when.
-static LOSSES: Mutex<Losses> = Mutex::new(Losses { known: 0, seen: None });
-
-struct Losses {
+/// What was lost, as far as anybody asked. Counts only ever grow, and say nothing of when.
+#[derive(Default)]
+pub(super) struct Losses {
     known: u64,
     /// When there were more for the last time.
     seen: Option<Instant>,
@@ -74,7 +73,8 @@ pub(super) async fn health(
     let collectors = inspect.exporter.upgrade().map(|exporter| exporter.collectors()).unwrap_or_default();
     let lost = recorder.map_or(0, |counts| counts.dropped + counts.failed)
         + collectors.iter().map(|collector| collector.dropped + collector.failed).sum::<u64>();
-    let has_lost = LOSSES.lock().unwrap_or_else(PoisonError::into_inner).are_recent(lost, Instant::now());
+    let has_lost =
+        inspect.losses.lock().unwrap_or_else(PoisonError::into_inner).are_recent(lost, Instant::now());
     let listeners = inspect.listeners.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(ok(&Health {
         status: if has_lost || store.unreadable > 0 { "degraded" } else { "ok" },
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_loss_is_told_for_a_while_and_then_we_are_well_again() {
-        let mut losses = Losses { known: 0, seen: None };
+        let mut losses = Losses::default();
         let begin = Instant::now();
         let after = |minutes| begin + Duration::from_mins(minutes);
         assert!(!losses.are_recent(0, begin));

@@ -67,6 +67,7 @@ pub struct Inspect {
     started: Nanos,
     streams: Arc<Semaphore>,
     listeners: Mutex<BTreeMap<&'static str, String>>,
+    losses: Mutex<health::Losses>,
 }
 
 /// How many streams of live events there are at once; more are told to come back.
@@ -86,6 +87,7 @@ impl Inspect {
             started: now(),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
             listeners: Mutex::default(),
+            losses: Mutex::default(),
         }
     }
 

@@ -13,8 +13,8 @@ use super::{
     members,
     readers::Days,
     rows::{
-        CLIENT_OF_SESSION, SESSION_COLUMNS, SESSION_COLUMNS_COUNT, SPAN_COLUMNS, SPAN_COLUMNS_COUNT,
-        SessionPart, SessionRow, SpanRow, session_part, span_row,
+        SESSION_COLUMNS, SESSION_COLUMNS_COUNT, SPAN_COLUMNS, SPAN_COLUMNS_COUNT, SessionPart, SessionRow,
+        SpanRow, session_part, span_row,
     },
     schema::{engine_code, status_code},
 };
@@ -155,7 +155,7 @@ impl SessionFilter {
         let mut conditions = Conditions::default();
         conditions.add("engine = ?", self.engine.map(engine_code));
         conditions.add("status = ?", self.status.map(status_code));
-        conditions.add(&format!("(agent = ? OR {CLIENT_OF_SESSION} = ?)"), self.agent.clone());
+        conditions.add("(agent = ? OR client = ?)", self.agent.clone());
         conditions.add(
             &format!(
                 "EXISTS (SELECT 1 FROM {} WHERE r.session = sessions.id AND s.peer = ?)",
@@ -166,11 +166,9 @@ impl SessionFilter {
         let text =
             self.text.as_ref().filter(|text| !text.trim().is_empty()).map(|text| text.trim().to_lowercase());
         conditions.add(
-            &format!(
-                "(instr(lower(title), ?) OR instr(lower(session), ?) OR instr(lower(coalesce(agent, '')), ?)
-                  OR instr(lower(coalesce(connection, '')), ?) OR instr(lower(coalesce(tags, '')), ?)
-                  OR instr(lower(coalesce({CLIENT_OF_SESSION}, '')), ?))"
-            ),
+            "(instr(lower(title), ?) OR instr(lower(session), ?) OR instr(lower(coalesce(agent, '')), ?)
+              OR instr(lower(coalesce(connection, '')), ?) OR instr(lower(coalesce(tags, '')), ?)
+              OR instr(lower(coalesce(client, '')), ?))",
             text,
         );
         conditions.add("started >= ?", self.since);

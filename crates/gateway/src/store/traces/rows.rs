@@ -135,23 +135,7 @@ pub(super) const SPAN_COLUMNS: &str = "s.trace, s.span, s.parent, t.session, s.e
 /// The columns of [`SPAN_COLUMNS`]; what else is asked for follows.
 pub(super) const SPAN_COLUMNS_COUNT: usize = 19;
 
-/// The client of a session: of its first root, or where that is none of the listed ones, of what was written first of it. Either is one
-/// step in an index, however long the session is.
-macro_rules! client_of_session {
-    () => {
-        "coalesce(
-    (SELECT c.client FROM spans c INDEXED BY spans_roots
-     WHERE c.root AND c.started = sessions.first_root AND c.session = sessions.id LIMIT 1),
-    (SELECT c.client FROM session_runs r CROSS JOIN spans c ON c.id BETWEEN r.first AND r.last
-     WHERE r.session = sessions.id LIMIT 1))"
-    };
-}
-
-pub(super) const CLIENT_OF_SESSION: &str = client_of_session!();
-pub(super) const SESSION_COLUMNS: &str = concat!(
-    "session, engine, status, title, agent, connection, principal, transport, tags, started, ended, spans, errors, ",
-    client_of_session!(),
-);
+pub(super) const SESSION_COLUMNS: &str = "session, engine, status, title, agent, connection, principal, transport, tags, started, ended, spans, errors, client";
 /// The columns of [`SESSION_COLUMNS`]; what else is asked for follows.
 pub(super) const SESSION_COLUMNS_COUNT: usize = 14;
 

@@ -98,8 +98,17 @@ DELETE FROM stale;
 UPDATE progress SET indexed = 0;
 ";
 
+/// Whose request a session began with, to be found by.
+const CLIENT: &str = "
+ALTER TABLE sessions ADD COLUMN client TEXT;
+UPDATE sessions SET client = (
+    SELECT s.client FROM session_runs r CROSS JOIN spans s ON s.id BETWEEN r.first AND r.last
+    WHERE r.session = sessions.id LIMIT 1
+);
+";
+
 pub(super) const DAY_SCHEMA: Schema =
-    Schema { application_id: i32::from_be_bytes(*b"AqTr"), steps: &[DAY, RUNS] };
+    Schema { application_id: i32::from_be_bytes(*b"AqTr"), steps: &[DAY, RUNS, CLIENT] };
 
 /// One file for all days: its numbers go on over midnight, and a stream that was cut off goes on by them.
 const EVENTS: &str = "

@@ -44,14 +44,15 @@ UPDATE sessions SET
     principal = coalesce(?6, principal),
     transport = coalesce(?7, transport),
     tags = coalesce(?8, tags),
+    client = coalesce(?9, client),
     first_root = ?2
 WHERE id = ?1 AND ?2 <= coalesce(first_root, ?2)";
 
 /// A session that begins with this batch is written once, when all of the batch is known.
 const INSERT: &str = "
 INSERT INTO sessions (id, session, engine, status, title, agent, connection, principal, transport, tags, started, ended,
-                      spans, errors, running, waiting, first_root, last_root, root_status)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
+                      spans, errors, running, waiting, first_root, last_root, root_status, client)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
 
 /// What was reported of a trace before anybody named its session, put to that session.
 const JOIN: &str = "
@@ -250,6 +251,7 @@ impl<'a, 't> Changes<'a, 't> {
                     change.first_root.map(|span| span.started),
                     last_root.map(|(started, _)| started),
                     last_root.map(|(_, status)| status),
+                    said.text(Text::Client),
                 ])?;
                 continue;
             }
@@ -275,6 +277,7 @@ impl<'a, 't> Changes<'a, 't> {
                     said.text(Text::Principal),
                     said.text(Text::Transport),
                     said.text(Text::Tags),
+                    said.text(Text::Client),
                 ])?;
             }
         }

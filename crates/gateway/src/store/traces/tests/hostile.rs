@@ -40,7 +40,7 @@ async fn a_newer_file_or_one_of_another_kind_is_refused() {
     let ours = i32::from_be_bytes(*b"AqTr");
     let newer = format!("PRAGMA application_id = {ours}; PRAGMA user_version = 99; CREATE TABLE spans (x);");
     for (text, expected) in [
-        (newer.as_str(), Error::Newer { found: 99, supported: 2 }),
+        (newer.as_str(), Error::Newer { found: 99, supported: 3 }),
         ("PRAGMA application_id = 7; CREATE TABLE spans (x);", Error::Damaged),
     ] {
         let dir = tempfile::tempdir().unwrap();
