@@ -163,22 +163,18 @@ mod tests {
     use serde_json::{Map, json};
 
     use super::*;
-    use crate::confirm::recorded_value;
+    use crate::confirm::{list::List, recorded_value, words};
 
     /// What is hidden, found the long way: everything is made anew, and no look is spared.
     fn long_way(name: &str, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(long_text(name, text)),
             Value::Array(items) => {
-                let mut hides = false;
-                let mut shown = Vec::new();
-                for item in items {
-                    let hidden = std::mem::take(&mut hides)
-                        && item.as_str().is_some_and(|item| !item.starts_with('-'));
-                    hides = item.as_str().is_some_and(secrets::announces);
-                    shown.push(if hidden { "[redacted]".into() } else { long_way(name, item) });
-                }
-                shown.into()
+                let mut list = List::default();
+                let shown = |item: &Value| {
+                    if list.hides(item) { "[redacted]".into() } else { long_way(name, item) }
+                };
+                items.iter().map(shown).collect()
             }
             Value::Object(object) => long_members(object).into(),
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
@@ -189,7 +185,7 @@ mod tests {
         let mut shown = Map::new();
         let is_pair = secrets::is_secret_pair(object);
         for (name, value) in object {
-            let mut key = secrets::long_way("", name);
+            let mut key = words::long_way("", name);
             if key.len() > NAME_BYTES_MAX {
                 let end = key.floor_char_boundary(NAME_BYTES_MAX);
                 key = format!("{} [{} more bytes are not shown]", &key[..end], key.len() - end);
@@ -207,7 +203,7 @@ mod tests {
                 let shown = long_way(name, &inner);
                 if shown == inner { text.to_owned() } else { shown.to_string() }
             }
-            _ => secrets::long_way(name, text),
+            _ => words::long_way(name, text),
         }
     }
 
@@ -281,6 +277,34 @@ mod tests {
             "password=ä",
             "…",
             "\u{1F600}",
+            ":=",
+            "=>",
+            "==",
+            "=hunter2",
+            "Authorization:Bearer",
+            "\"Authorization\":\"Bearer",
+            "password",
+            "\"password\":\"hunter2\"",
+            "\"a\":1,\"password\":\"hunter2\"",
+            "{\\\"password\\\":\\\"hunter2\\\"}",
+            "password='hunter2",
+            "user=bob&password=hunter2&page=2",
+            "/login?user=a&password=hunter2",
+            "Server=h;Password=hunter2;",
+            "\\npassword=hunter2",
+            "crate::token::Token",
+            "a,ghp_0123456789abcdef",
+            "a?sk-live0123456789|b&c",
+            "jdbc:x://h;password=hunter2",
+            "QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
+            "-----BEGIN",
+            "RSA",
+            "PRIVATE",
+            "KEY-----",
+            "-----BEGIN PRIVATE KEY-----",
+            "MIIEowIBAAKCAQEA7bq/Jx0+abcdefgh/ijkl",
+            "-----END",
+            "\\n",
         ])
         .prop_map(str::to_owned);
         let around =
@@ -295,6 +319,7 @@ mod tests {
         prop_oneof![8 => quoted, 1 => "\\PC{0,8}", 1 => "[!-~]{1,40}"]
     }
 
+    /// One text of words, and what is between them.
     fn text() -> impl Strategy<Value = String> {
         let gap = prop::sample::select(vec![
             " ", " ", " ", "  ", "\n", "\r\n", "\t", "\u{b}", "\u{c}", "\u{85}", "\u{a0}", "\u{2003}",
@@ -356,7 +381,7 @@ mod tests {
         fn plain_texts_are_left_as_they_are(text in text()) {
             let value = Value::from(text.as_str());
             prop_assert!(!plain::is_plain(&text) || long_way("", &value) == value, "{:?}", text);
-            prop_assert_eq!(secrets::text("id", &text), secrets::long_way("id", &text));
+            prop_assert_eq!(words::text("id", &text), words::long_way("id", &text));
         }
     }
 

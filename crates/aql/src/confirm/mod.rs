@@ -1,11 +1,15 @@
 //! Confirmation: what a person's consent covers, how long it holds, and whether what is presented is it.
 
+mod address;
 mod clean;
+mod list;
+mod pem;
 mod plain;
 mod scope;
 mod secrets;
 mod shown;
 mod token;
+mod words;
 
 pub use plain::is_plain;
 pub use scope::{NOT_BOUND, Scope, call_hash, params_hash};

@@ -1,7 +1,11 @@
 //! Texts that need no further look for secrets, found by one pass over their bytes. Everything that is recorded is looked
 //! through, and most of it is words.
 
-use super::secrets::{QUOTES, is_looking, is_scheme, is_unchanged, may_be_json};
+use super::{
+    pem,
+    secrets::{QUOTES, is_looking, is_scheme, may_be_json},
+    words::{is_separator, is_unchanged},
+};
 use crate::discover::redact::KNOWN_KEY_BYTES_MIN;
 
 /// Whether there is nothing in a text that has to be hidden, whatever it is called. Where this says no, there may still be
@@ -21,7 +25,7 @@ impl Kinds {
     const BLANK: Self = Self(1);
     /// Between a name and its value.
     const JOINT: Self = Self(1 << 1);
-    /// What may stand around a word.
+    /// What may stand around a word, and between its pieces.
     const QUOTE: Self = Self(1 << 2);
     /// Of a letter that is not ASCII, which may be a blank.
     const FOREIGN: Self = Self(1 << 3);
@@ -30,9 +34,7 @@ impl Kinds {
         match byte {
             b'\t'..=b'\r' | b' ' => Self::BLANK,
             b':' | b'=' => Self::JOINT,
-            b'"' | b'\'' | b'`' | b',' | b';' | b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' => {
-                Self::QUOTE
-            }
+            _ if is_separator(byte) => Self::QUOTE,
             128.. => Self::FOREIGN,
             _ => Self::NONE,
         }
@@ -86,14 +88,32 @@ fn is_word(name: &str, text: &str, start: usize, end: usize, kinds: Kinds) -> bo
     let word = text.get(start..end).unwrap_or_default();
     if kinds.has(Kinds::FOREIGN) {
         // There may be several.
-        let mut words = word.split(char::is_whitespace).filter(|word| !word.is_empty());
-        return words.all(|word| is_unchanged(name, word));
+        let mut from = start;
+        return word.split(char::is_whitespace).all(|word| {
+            let place = from;
+            from += word.len();
+            from += text.get(from..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+            word.is_empty() || is_unchanged(name, text, place, place + word.len())
+        });
     }
     if kinds.has(Kinds::JOINT) {
-        return is_unchanged(name, word);
+        return is_unchanged(name, text, start, end);
     }
     let core = if kinds.has(Kinds::QUOTE) { word.trim_matches(QUOTES) } else { word };
-    let is_flag = core.starts_with('-');
-    let is_long = core.len() >= KNOWN_KEY_BYTES_MIN && is_looking(core, false);
-    if is_flag || is_long { is_unchanged(name, word) } else { !is_scheme(core) }
+    if core.starts_with('-') || core.ends_with(pem::BEGIN) {
+        return is_unchanged(name, text, start, end);
+    }
+    if core.len() < KNOWN_KEY_BYTES_MIN {
+        return !is_scheme(core);
+    }
+    let is_looked_at = if kinds.has(Kinds::QUOTE) {
+        let mut pieces = word.as_bytes().split(|byte| is_separator(*byte));
+        pieces.any(|piece| {
+            piece.len() >= KNOWN_KEY_BYTES_MIN
+                && std::str::from_utf8(piece).is_ok_and(|piece| is_looking(piece, false))
+        })
+    } else {
+        is_looking(core, false)
+    };
+    !is_looked_at || is_unchanged(name, text, start, end)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{clean, secrets};
+use super::{clean, list::List, secrets, words};
 use crate::operation::Operation;
 
 /// What stands where something secret stood.
@@ -79,7 +79,7 @@ fn members(object: &Map<String, Value>, is_sensitive: &dyn Fn(&str) -> bool, roo
             shown.insert(format!("[{} more]", object.len() - place), "[not shown]".into());
             break;
         }
-        let key = cut(&secrets::text("", name), NAME_BYTES_MAX);
+        let key = cut(&words::text("", name), NAME_BYTES_MAX);
         room.take(key.len() + 8);
         let in_pair = is_pair && name.eq_ignore_ascii_case("value");
         let secret = in_pair || secrets::is_secret_key(name);
@@ -102,15 +102,13 @@ fn one(name: &str, value: &Value, room: &mut Room) -> Value {
         }
         Value::Array(items) => {
             let mut shown = Vec::new();
-            let mut hides = false;
+            let mut list = List::default();
             for (place, item) in items.iter().enumerate() {
                 if room.left == 0 {
                     shown.push(format!("[{} more are not shown]", items.len() - place).into());
                     break;
                 }
-                let hidden =
-                    std::mem::take(&mut hides) && item.as_str().is_some_and(|item| !item.starts_with('-'));
-                hides = item.as_str().is_some_and(secrets::announces);
+                let hidden = list.hides(item);
                 shown.push(if hidden { HIDDEN.into() } else { one(name, item, room) });
             }
             room.take(2);
@@ -137,7 +135,7 @@ fn clean(name: &str, text: &str) -> String {
         let shown = one(name, &inner, &mut Room::endless());
         return if shown == inner { text.to_owned() } else { shown.to_string() };
     }
-    secrets::text(name, text)
+    words::text(name, text)
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -214,6 +212,8 @@ mod tests {
             json!({"env": {"DATABASE_URL": secret, "APP_DATABASE_URL": secret, "SENTRY_DSN": secret}}),
             json!({"body": format!("{{\"password\": \"{secret}\", \"user\": \"me\"}}")}),
             json!({"body": format!("{{\"password\":\"{secret}\", broken")}),
+            json!({"lines": ["-----BEGIN RSA PRIVATE KEY-----", secret, secret, "-----END RSA PRIVATE KEY-----", "x"]}),
+            json!({"lines": ["-----BEGIN RSA PRIVATE KEY-----", secret]}),
             json!({"deep": [[{"list": [{"client_secret": {"a": secret}}]}]]}),
         ] {
             let shown = of(&params).to_string();

@@ -12,6 +12,8 @@ const REDACTED_URL: &str = "REDACTED";
 const SECRET_CHARS_MIN: usize = 6;
 /// Random text is at least so long.
 const RANDOM_CHARS_MIN: usize = 20;
+/// And so long where it has what also stands between the parts of a path.
+const RANDOM_WITH_SLASHES_MIN: usize = 40;
 /// Objects whose values are all secret, whatever they are called.
 const SECRET_OBJECTS: [&str; 4] = ["headers", "env", "environment", "cookies"];
 /// What keys and tokens of well-known services begin with.
@@ -190,12 +192,21 @@ pub(crate) fn is_known_key(text: &str) -> bool {
             .any(|prefix| text.starts_with(prefix) && text.len() >= prefix.len() + REST_BYTES_MIN)
 }
 
-/// Long, of letters and digits, and changing between them too often for words.
+/// Long, of letters and digits, and changing between them too often for words. Of what may be a path, more than twice as
+/// often.
 fn is_random(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=+.~".contains(&byte);
-    if text.len() < RANDOM_CHARS_MIN || !text.bytes().all(allowed) {
+    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"/+=".contains(&byte);
+    if text.len() < RANDOM_CHARS_MIN {
         return false;
     }
+    let least = if text.bytes().all(allowed) {
+        4
+    } else if text.len() >= RANDOM_WITH_SLASHES_MIN && text.bytes().all(is_base64) {
+        2
+    } else {
+        return false;
+    };
     let class = |byte: u8| match byte {
         b'0'..=b'9' => 0,
         b'a'..=b'z' => 1,
@@ -208,7 +219,7 @@ fn is_random(text: &str) -> bool {
         changes += usize::from(before.is_some_and(|before| before != class));
         before = Some(class);
     }
-    digits >= 2 && digits < letters && changes * 4 >= letters
+    digits >= 2 && digits < letters && changes * least >= letters
 }
 
 /// Takes known secrets out of everything a server said. Tells whether one was there.
@@ -353,10 +364,18 @@ mod tests {
             "2026-11-15T19:22:46Z",
             "12345678901234567890123",
             "sk-1",
+            "/home/User/Projects/Thing2/Source/Main/Java/Com/V3",
+            "node_modules/typescript/lib/lib.es2015.d.ts/and/x86/64",
+            "/usr/lib/x86/64/linux/gnu/python3/dist/packages/v2",
         ] {
             assert!(!is_secret(text), "{text}");
         }
-        for text in ["9f86d081884c7d659a2feaa0c55ad015", "eyJhbGciOiJIUzI1NiJ9.e30.abc", "Bearer abcdefgh"] {
+        for text in [
+            "aB3/x9Kd+2LmQ7/zR4tYu8Vw1Np6Hs5Jg0Fc3Xe9Bk2",
+            "9f86d081884c7d659a2feaa0c55ad015",
+            "eyJhbGciOiJIUzI1NiJ9.e30.abc",
+            "Bearer abcdefgh",
+        ] {
             assert!(is_secret(text), "{text}");
         }
     }
