@@ -24,7 +24,7 @@ pub use self::{
     wiring::Wiring,
 };
 pub(crate) use self::{
-    names::{is_secret as is_secret_name, operation as operation_name, outer_name},
+    names::{Secrecy, is_secret as is_secret_name, operation as operation_name, outer_name, secrecy},
     tool::{RESERVED_PARAMS, empty_input},
 };
 pub(crate) use crate::classify::words_of_name;

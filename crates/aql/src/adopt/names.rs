@@ -156,65 +156,193 @@ pub(super) fn of_properties<'a>(
     outer
 }
 
+/// What a name says of the values that have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Secrecy {
+    None,
+    /// Texts are secret. Numbers count something: `tokens` that were used, tests that `pass`.
+    Texts,
+    All,
+}
+
 /// Whether a parameter of this name holds a secret.
 pub(crate) fn is_secret(name: &str) -> bool {
-    const ALONE: [&str; 12] = [
-        "password",
-        "passwd",
-        "passphrase",
-        "passcode",
-        "secret",
-        "secrets",
-        "credential",
-        "credentials",
-        "apikey",
-        "authorization",
-        "otp",
-        "pwd",
-    ];
-    const KEYS: [&str; 6] = ["api", "secret", "private", "access", "encryption", "signing"];
-    // Tokens that only say where a list goes on.
-    const PLACES: [&str; 12] = [
-        "page",
-        "next",
-        "previous",
-        "continuation",
-        "continue",
-        "sync",
-        "start",
-        "starting",
-        "cursor",
-        "pagination",
-        "skip",
-        "resume",
-    ];
-    let judge = |last: &str, before: &str| match last {
-        "token" => !PLACES.contains(&before),
-        "key" => KEYS.contains(&before),
-        "value" | "text" => ALONE.contains(&before),
-        last => ALONE.contains(&last),
-    };
+    secrecy(name) != Secrecy::None
+}
+
+/// What a name says of its values, by its last words.
+pub(crate) fn secrecy(name: &str) -> Secrecy {
     // Most names are written so, and everything that is recorded is looked through.
     if name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
-        let mut words = name.rsplit('_').filter(|word| !word.is_empty());
-        return judge(words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        return judge(name.rsplit('_').filter(|word| !word.is_empty()));
     }
     let words = words_of_name(name);
-    let mut words = words.iter().rev().map(String::as_str);
-    judge(words.next().unwrap_or_default(), words.next().unwrap_or_default())
+    let words = words.iter().rev().map(|word| {
+        // `password1` and `password2` are asked for together.
+        let bare = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        if bare.is_empty() { word.as_str() } else { bare }
+    });
+    judge(words.skip_while(|word| word.bytes().all(|byte| byte.is_ascii_digit())))
+}
+
+/// The words come from the last to the first.
+fn judge<'a>(mut words: impl Iterator<Item = &'a str>) -> Secrecy {
+    let last = words.next().unwrap_or_default();
+    let mut before = || words.next().unwrap_or_default();
+    let all = |is_secret: bool| if is_secret { Secrecy::All } else { Secrecy::None };
+    let texts = |is_secret: bool| if is_secret { Secrecy::Texts } else { Secrecy::None };
+    match last {
+        "token" => all(!says_place(before())),
+        "tokens" => texts(matches!(
+            before(),
+            "" | "access" | "refresh" | "auth" | "api" | "bearer" | "session" | "id" | "secret" | "security"
+        )),
+        "key" => all(is_of_key(before())),
+        "keys" => texts(is_of_key(before())),
+        "value" | "text" => all(is_alone(before())),
+        "base" => all(before() == "key" && before() == "secret"),
+        "passwords" => Secrecy::Texts,
+        "pass" => texts(matches!(
+            before(),
+            "" | "user"
+                | "db"
+                | "database"
+                | "admin"
+                | "root"
+                | "smtp"
+                | "mail"
+                | "email"
+                | "ftp"
+                | "ssh"
+                | "login"
+                | "auth"
+                | "proxy"
+                | "mysql"
+                | "postgres"
+                | "pg"
+                | "redis"
+                | "account"
+                | "sudo"
+        )),
+        "pin" => all(matches!(
+            before(),
+            "" | "user"
+                | "card"
+                | "sim"
+                | "security"
+                | "login"
+                | "account"
+                | "device"
+                | "access"
+                | "door"
+                | "unlock"
+        )),
+        last => all(is_alone(last)),
+    }
+}
+
+fn is_alone(word: &str) -> bool {
+    matches!(
+        word,
+        "password"
+            | "passwd"
+            | "passphrase"
+            | "passcode"
+            | "secret"
+            | "secrets"
+            | "credential"
+            | "credentials"
+            | "apikey"
+            | "authorization"
+            | "otp"
+            | "pwd"
+            | "jwt"
+            | "bearer"
+    )
+}
+
+fn is_of_key(before: &str) -> bool {
+    matches!(before, "api" | "secret" | "private" | "access" | "encryption" | "signing")
+}
+
+/// Tokens that only say where a list goes on.
+fn says_place(before: &str) -> bool {
+    matches!(
+        before,
+        "page"
+            | "next"
+            | "previous"
+            | "continuation"
+            | "continue"
+            | "sync"
+            | "start"
+            | "starting"
+            | "cursor"
+            | "pagination"
+            | "skip"
+            | "resume"
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::is_secret;
+    use super::{Secrecy, is_secret, secrecy};
+
+    #[test]
+    fn names_say_what_is_secret() {
+        for name in [
+            "password",
+            "password1",
+            "password_2",
+            "newPassword",
+            "secret_key_base",
+            "jwt",
+            "user_jwt",
+            "bearer",
+            "pin",
+            "card_pin",
+            "api_key",
+            "apiKey",
+            "access_token",
+        ] {
+            assert_eq!(secrecy(name), Secrecy::All, "{name}");
+        }
+        for name in
+            ["passwords", "tokens", "access_tokens", "accessTokens", "api_keys", "apiKeys", "pass", "db_pass"]
+        {
+            assert_eq!(secrecy(name), Secrecy::Texts, "{name}");
+        }
+        for name in [
+            "input_tokens",
+            "max_tokens",
+            "maxTokens",
+            "total_tokens",
+            "prompt_tokens",
+            "page_token",
+            "keys",
+            "key",
+            "render_pass",
+            "first_pass",
+            "map_pin",
+            "bypass",
+            "database",
+            "key_base",
+            "sort_keys",
+            "monkey",
+            "sha256",
+            "7",
+        ] {
+            assert_eq!(secrecy(name), Secrecy::None, "{name}");
+        }
+    }
 
     proptest! {
         /// Plain names are judged by a shorter way, which has to come to the same as the long one.
         #[test]
         fn a_name_is_as_secret_however_its_words_are_joined(
-            words in prop::collection::vec("(token|key|value|text|api|page|next|password|secret|access|name|_|[a-z]{1,6})", 0..5),
+            words in prop::collection::vec("(token|tokens|pass|pin|base|key|value|text|api|page|next|password|secret|access|name|_|[a-z]{1,6})", 0..5),
         ) {
             let name = words.join("_");
             prop_assert_eq!(is_secret(&name), is_secret(&name.replace('_', "-")), "{}", name);

@@ -22,7 +22,7 @@ pub(super) fn is_clean(name: &str, value: &Value) -> bool {
         Value::String(text) => is_clean_text(name, text),
         Value::Array(items) => items
             .iter()
-            .all(|item| is_clean(name, item) && item.as_str().is_none_or(|item| !secrets::announces(item))),
+            .all(|item| is_clean(name, item) && item.as_str().is_none_or(|item| !says_of_next(item))),
         Value::Object(object) => {
             !secrets::is_secret_pair(object)
                 && object.iter().all(|(name, value)| is_clean_name(name) && is_clean(name, value))
@@ -33,6 +33,11 @@ pub(super) fn is_clean(name: &str, value: &Value) -> bool {
 /// The same for a text, which may be JSON itself.
 pub(super) fn is_clean_text(name: &str, text: &str) -> bool {
     In { name, texts: 0, in_list: false }.is_clean(text)
+}
+
+/// Whether an item of a list may say something of the next one.
+fn says_of_next(item: &str) -> bool {
+    secrets::announces(item) || secrets::names_header(item)
 }
 
 /// Whether a member's name stays as it is and says nothing of a secret.
@@ -55,7 +60,7 @@ const FOUND: &str = "something may be secret";
 
 impl In<'_> {
     fn is_clean(self, text: &str) -> bool {
-        if self.in_list && secrets::announces(text) {
+        if self.in_list && says_of_next(text) {
             return false;
         }
         if !secrets::may_be_json(text) {
@@ -170,7 +175,7 @@ mod tests {
         match value {
             Value::String(text) => Value::String(long_text(name, text)),
             Value::Array(items) => {
-                let mut list = List::default();
+                let mut list = List::of(items);
                 let shown = |item: &Value| {
                     if list.hides(item) { "[redacted]".into() } else { long_way(name, item) }
                 };
@@ -190,8 +195,9 @@ mod tests {
                 let end = key.floor_char_boundary(NAME_BYTES_MAX);
                 key = format!("{} [{} more bytes are not shown]", &key[..end], key.len() - end);
             }
-            let secret = secrets::is_secret_key(name) || (is_pair && name.eq_ignore_ascii_case("value"));
-            let hidden = secret && !matches!(value, Value::Bool(_) | Value::Null);
+            let in_pair = is_pair && name.eq_ignore_ascii_case("value");
+            let hidden =
+                (in_pair && !matches!(value, Value::Bool(_) | Value::Null)) || secrets::hides(name, value);
             shown.insert(key, if hidden { "[redacted]".into() } else { long_way(name, value) });
         }
         shown
@@ -212,7 +218,7 @@ mod tests {
             3 => "[a-z]{1,6}",
             3 => prop::sample::select(vec![
                 "id", "commit_sha", "itemId", "name", "key", "value", "Value", "Key", "header", "password",
-                "apiKey", "api-key", "page_token", "Cookie", "DATABASE_URL", "token=hunter2", "x: y", "",
+                "apiKey", "api-key", "page_token", "tokens", "pass", "Cookie", "DATABASE_URL", "token=hunter2", "x: y", "",
                 "ghp_0123456789abcdef", "$serde_json::private::RawValue", "$ref", "--token", "{\"a\":1}",
             ])
             .prop_map(str::to_owned),
@@ -305,6 +311,11 @@ mod tests {
             "MIIEowIBAAKCAQEA7bq/Jx0+abcdefgh/ijkl",
             "-----END",
             "\\n",
+            "pass=12",
+            "pass=hunter2",
+            "tokens:",
+            "X-Api-Key",
+            "Accept-Language",
         ])
         .prop_map(str::to_owned);
         let around =

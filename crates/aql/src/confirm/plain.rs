@@ -15,6 +15,12 @@ pub fn is_plain(text: &str) -> bool {
     !may_be_json(text) && are_words("", text)
 }
 
+/// The same for what tells things apart, which may look random.
+#[must_use]
+pub fn is_plain_id(text: &str) -> bool {
+    !may_be_json(text) && are_words("id", text)
+}
+
 /// What bytes are in a word.
 #[derive(Clone, Copy, PartialEq)]
 struct Kinds(u8);

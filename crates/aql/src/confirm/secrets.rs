@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    adopt::is_secret_name,
+    adopt::{self, Secrecy},
     discover::redact::{is_known_key, is_secret},
 };
 
@@ -35,8 +35,28 @@ const HOLDING: [&str; 13] = [
 /// Whether what has this name is secret as a whole.
 #[must_use]
 pub fn is_secret_key(name: &str) -> bool {
+    secrecy(name) != Secrecy::None
+}
+
+/// Whether texts that have this name are secret, and numbers count something.
+#[must_use]
+pub fn is_counting_key(name: &str) -> bool {
+    secrecy(name) == Secrecy::Texts
+}
+
+/// What a name says of its values.
+pub(super) fn secrecy(name: &str) -> Secrecy {
     let words = name.trim().trim_start_matches('-');
-    let has_capitals = words.bytes().any(|byte| byte.is_ascii_uppercase());
+    let of_words = adopt::secrecy(words);
+    if of_words != Secrecy::None {
+        return of_words;
+    }
+    if words.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        let of_words = adopt::secrecy(&words.to_ascii_lowercase());
+        if of_words != Secrecy::None {
+            return of_words;
+        }
+    }
     // From the end, without what joins the words.
     let plain = || {
         let letters = words.bytes().rev().filter(u8::is_ascii_alphanumeric);
@@ -45,10 +65,32 @@ pub fn is_secret_key(name: &str) -> bool {
     let last = plain().next();
     let ends =
         |ending: &str| ending.bytes().last() == last && plain().take(ending.len()).eq(ending.bytes().rev());
-    is_secret_name(words)
-        || (has_capitals && is_secret_name(&words.to_ascii_lowercase()))
-        || (last == Some(b'n') && plain().eq("proxyauthorization".bytes().rev()))
-        || HOLDING.iter().any(|holding| ends(holding))
+    let is_proxys = || last == Some(b'n') && plain().eq("proxyauthorization".bytes().rev());
+    if is_proxys() || HOLDING.iter().any(|holding| ends(holding)) { Secrecy::All } else { Secrecy::None }
+}
+
+/// Whether a value is hidden because of the name that it has.
+#[must_use]
+pub fn hides(name: &str, value: &Value) -> bool {
+    match value {
+        Value::Bool(_) | Value::Null => false,
+        Value::String(_) => is_secret_key(name),
+        Value::Number(_) => secrecy(name) == Secrecy::All,
+        Value::Array(_) | Value::Object(_) => match secrecy(name) {
+            Secrecy::None => false,
+            Secrecy::Texts => holds_text(value),
+            Secrecy::All => true,
+        },
+    }
+}
+
+fn holds_text(value: &Value) -> bool {
+    match value {
+        Value::String(_) => true,
+        Value::Array(items) => items.iter().any(holds_text),
+        Value::Object(members) => members.values().any(holds_text),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// What lists of headers and variables call the name of a pair.
@@ -67,8 +109,20 @@ pub(super) fn is_pairs_value(name: &str) -> bool {
 
 /// Whether this is a flag whose secret is the next argument.
 pub(super) fn announces(argument: &str) -> bool {
-    argument.starts_with('-') && !argument.contains(['=', ' ']) && is_secret_key(argument)
+    argument.starts_with('-') && !argument.contains(['=', ' ']) && secrecy(argument) != Secrecy::None
 }
+
+/// Whether an item of a list is the name of a header that is secret, so that the next may be its value.
+pub(super) fn names_header(item: &str) -> bool {
+    item.len() <= HEADER_BYTES_MAX
+        && is_header(item)
+        && item.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+        && !item.starts_with('-')
+        && is_secret_key(item)
+}
+
+/// The names of headers are not longer.
+const HEADER_BYTES_MAX: usize = 64;
 
 /// Whether a text may be JSON with names in it, which count as well.
 pub(super) fn may_be_json(text: &str) -> bool {

@@ -82,8 +82,8 @@ fn members(object: &Map<String, Value>, is_sensitive: &dyn Fn(&str) -> bool, roo
         let key = cut(&words::text("", name), NAME_BYTES_MAX);
         room.take(key.len() + 8);
         let in_pair = is_pair && name.eq_ignore_ascii_case("value");
-        let secret = in_pair || secrets::is_secret_key(name);
-        let hidden = is_sensitive(name) || (secret && !matches!(value, Value::Bool(_) | Value::Null));
+        let in_pair = in_pair && !matches!(value, Value::Bool(_) | Value::Null);
+        let hidden = is_sensitive(name) || in_pair || secrets::hides(name, value);
         shown.insert(key, if hidden { HIDDEN.into() } else { one(name, value, room) });
     }
     Value::Object(shown)
@@ -102,7 +102,7 @@ fn one(name: &str, value: &Value, room: &mut Room) -> Value {
         }
         Value::Array(items) => {
             let mut shown = Vec::new();
-            let mut list = List::default();
+            let mut list = List::of(items);
             for (place, item) in items.iter().enumerate() {
                 if room.left == 0 {
                     shown.push(format!("[{} more are not shown]", items.len() - place).into());
@@ -207,6 +207,13 @@ mod tests {
             json!({"env": [{"name": "GITHUB_TOKEN", "value": secret}]}),
             json!({"headers": [{"key": "Authorization", "value": secret}]}),
             json!({"headers": {"Cookie": secret}}),
+            json!({"headers": [{"name": "X-Api-Key", "value": secret}]}),
+            json!({"headers": [["X-Api-Key", secret], ["Accept", "a"]]}),
+            json!({"rawHeaders": ["Host", "a", "Authorization", secret, "Accept", "b"]}),
+            json!({"passwords": [secret], "tokens": {"a": [secret]}, "access_tokens": secret, "api_keys": [secret]}),
+            json!({"pass": secret, "pin": 1234, "jwt": secret, "bearer": secret, "password1": secret}),
+            json!({"secret_key_base": secret}),
+            json!({"body": format!("user=a&pass={secret} {{\"tokens\":\"{secret}\"}}")}),
             json!({"headers": {"Set-Cookie": [secret]}}),
             json!({"headers": {"authorization": secret, "Proxy-Authorization": secret}}),
             json!({"env": {"DATABASE_URL": secret, "APP_DATABASE_URL": secret, "SENTRY_DSN": secret}}),
@@ -217,7 +224,7 @@ mod tests {
             json!({"deep": [[{"list": [{"client_secret": {"a": secret}}]}]]}),
         ] {
             let shown = of(&params).to_string();
-            for leak in [secret, "0123456789", "a8Fk29dLq0Zx7Tn3Vb5M"] {
+            for leak in [secret, "1234", "0123456789", "a8Fk29dLq0Zx7Tn3Vb5M"] {
                 assert!(!shown.contains(leak), "{params}: {shown}");
             }
             assert!(shown.contains("REDACTED") || shown.contains("[redacted]"), "{shown}");
@@ -265,6 +272,9 @@ mod tests {
             json!({"target": "b7c1d2e3-4f5a-6b7c-8d9e-0f1a2b3c4d5e", "path": "/srv/app/releases-2026.10.19/x"}),
             json!({"url": "https://host:80/a/b?page=2&sort=name#part", "text": "a basic understanding: key=value, a = b"}),
             json!({"command": "rm -rf ./build && echo done: ok", "body": "{\"a\":  1}", "page_token": "abc", "n": 12}),
+            json!({"input_tokens": "12", "max_tokens": 7, "tokens": 12, "usage": {"tokens": {"in": 1, "out": [2]}}, "pass": 3}),
+            json!({"text": "pass: 12, tokens: many, pass=12 fail=0 --- PASS: TestFoo, tokens=7"}),
+            json!({"vary": ["Authorization", "Accept-Language"], "fields": ["password", "name"]}),
             json!({"list": ["-v", "x", "--", "y"], "pair": {"name": "colour", "value": "red"}, "password": null}),
         ] {
             assert_eq!(of(&params), params);

@@ -5,9 +5,15 @@ mod value;
 use self::value::Quote;
 use super::{
     address, pem, plain,
-    secrets::{QUOTES, announces, is_encoded, is_header, is_looking, is_scheme, is_secret_key, tells_apart},
+    secrets::{
+        QUOTES, announces, is_counting_key, is_encoded, is_header, is_looking, is_scheme, secrecy,
+        tells_apart,
+    },
 };
-use crate::discover::redact::{KNOWN_KEY_BYTES_MIN, REDACTED};
+use crate::{
+    adopt::Secrecy,
+    discover::redact::{KNOWN_KEY_BYTES_MIN, REDACTED},
+};
 
 /// A text without what looks like a secret in it. The name is that of the member which holds it.
 pub(super) fn text(name: &str, text: &str) -> String {
@@ -192,13 +198,14 @@ impl<'t> Words<'t> {
             self.part(0, start).trim_end_matches(|c: char| c.is_whitespace() && c != '\n' && c != '\r');
         let word_before = before.rsplit(char::is_whitespace).next().unwrap_or_default();
         let name = name_in(word_before.trim_matches(QUOTES));
-        if !is_secret_key(name) {
+        let is_quoted = word_before.ends_with(QUOTES);
+        if !is_secret_in_text(name, is_quoted || word != ":") {
             return start;
         }
         if !is_joint {
             return self.value(start + 1, end, false);
         }
-        let is_line = word == ":" && is_header(name) && !word_before.ends_with(QUOTES);
+        let is_line = word == ":" && is_header(name) && !is_quoted;
         self.next =
             if is_line { Next::Line } else { Next::Value { anywhere: false, may_be_call: word != ":" } };
         end
@@ -241,7 +248,9 @@ impl<'t> Words<'t> {
             }
             let between = self.part(name.1, at);
             let known = name_in(self.part(name.0, name.1));
-            let is_name = between.bytes().all(|byte| b"\"'`\\]".contains(&byte)) && is_secret_key(known);
+            let is_name = between.bytes().all(|byte| b"\"'`\\]".contains(&byte))
+                && is_secret_in_text(known, byte == b'=' || !between.is_empty())
+                && !(is_counting_key(known) && counts(rest));
             if is_name && !(self.is_address(at + 1, end) && !crate::adopt::is_secret_name(known)) {
                 at = self.named(known, at, end, !between.is_empty());
                 (from, is_value) = (at, false);
@@ -309,6 +318,23 @@ pub(super) const fn is_separator(byte: u8) -> bool {
             | b'?'
             | b'|'
     )
+}
+
+/// Whether what has this name in a text is secret. Prose says `pass:` and `tokens:` of other things, unless these are
+/// surely names.
+fn is_secret_in_text(name: &str, is_surely_name: bool) -> bool {
+    match secrecy(name) {
+        Secrecy::None => false,
+        Secrecy::Texts => is_surely_name,
+        Secrecy::All => true,
+    }
+}
+
+/// Whether only a number stands behind what joins.
+fn counts(joint: &str) -> bool {
+    let value = joint.get(1..).unwrap_or_default().trim_start_matches(QUOTES);
+    let length = value.bytes().take_while(|byte| byte.is_ascii_digit() || b".,".contains(byte)).count();
+    length > 0 && value.as_bytes().get(length).is_none_or(|byte| is_separator(*byte))
 }
 
 /// Whether this stands behind a piece, so that what joins only fills it up.
