@@ -1,8 +1,13 @@
 //! What is recorded of arguments and results: nothing that is secret, and nothing of resources' contents.
 
+pub(super) mod contents;
+
+use std::borrow::Cow;
+
 use aql::{autonomy::code, confirm, operation::Operation, registry::Registry};
 use serde_json::{Map, Value};
 
+use self::contents::leave_out;
 use super::levels::Level;
 
 /// What stands where contents stood that are not recorded.
@@ -24,7 +29,7 @@ pub(super) fn arguments(json: &str, tool: &str, registry: &Registry) -> (Vec<Str
     if let Some(Value::Array(calls)) = shown.get_mut("operations") {
         calls.iter_mut().filter_map(Value::as_object_mut).for_each(|one| call(one, &known, &mut operations));
     }
-    (operations, written(confirm::recorded(None, &shown)))
+    (operations, without_contents(&shown))
 }
 
 /// Hides what the operation of one call declares to be secret. Parameters may stand beside its name, too.
@@ -83,12 +88,43 @@ pub(super) fn sent(json: &str, operation: Option<&Operation>) -> String {
             *value = "[redacted]".into();
         }
     }
-    written(confirm::recorded(None, &arguments))
+    without_contents(&arguments)
 }
+
+/// What a request says beside its own: answers of people, what only the other side understands, and what goes with every
+/// message. Answers are between those who gave them and those who asked.
+const BESIDE: [&str; 3] = ["inputResponses", "requestState", "_meta"];
 
 /// Any other parameters.
 pub(super) fn params(json: &str) -> String {
-    sent(json, None)
+    let Ok(Value::Object(mut params)) = serde_json::from_str::<Value>(json) else {
+        return LEFT_OUT.to_owned();
+    };
+    params.retain(|name, _| !BESIDE.contains(&name.as_str()));
+    without_contents(&params)
+}
+
+/// A name or an id that somebody else gave: of a tool, a method, a client, a request. Ids may look random; what is a
+/// secret by its form or by a name within is hidden, and so are codes.
+#[cfg_attr(not(test), expect(dead_code, reason = "rows.rs is to call it for every name that it writes"))]
+pub(super) fn name(text: &str) -> Cow<'_, str> {
+    let masked = code::masked(text);
+    if masked.is_none() && confirm::is_plain_id(text) {
+        return Cow::Borrowed(text);
+    }
+    let value = Value::String(masked.unwrap_or_else(|| text.to_owned()));
+    match confirm::recorded_value("id", &value).unwrap_or(value) {
+        Value::String(shown) if shown == text => Cow::Borrowed(text),
+        Value::String(shown) => Cow::Owned(shown),
+        _ => Cow::Borrowed(LEFT_OUT),
+    }
+}
+
+/// Parameters as text, without secrets and contents.
+fn without_contents(params: &Map<String, Value>) -> String {
+    let mut shown = confirm::recorded(None, params);
+    leave_out(&mut shown);
+    written(shown)
 }
 
 /// The address of a resource, which may hold a password or a key.
@@ -108,14 +144,11 @@ pub(super) fn result(json: &str) -> String {
     shown(value).to_string()
 }
 
-/// Kinds of content of which nothing is kept but what they are.
-const CONTENTS: [&str; 3] = ["\"resource\"", "\"image\"", "\"audio\""];
-
 /// Whether JSON has nothing in it that is hidden or left out, as most results do. What is escaped in it is looked at by
 /// who reads it.
 fn stays(json: &str) -> bool {
     !json.contains('\\')
-        && !CONTENTS.iter().any(|kind| json.contains(kind))
+        && !contents::may_hold(json)
         && code::masked(json).is_none()
         && confirm::is_clean_json(json)
 }
@@ -156,30 +189,6 @@ fn shown(mut value: Value) -> Value {
     match confirm::recorded(None, &whole) {
         Value::Object(shown) => shown.into_iter().next().map(|(_, value)| value).unwrap_or_default(),
         other => other,
-    }
-}
-
-/// Takes out the contents of resources, images and sounds, wherever they are in a result.
-fn leave_out(value: &mut Value) {
-    match value {
-        Value::Array(values) => values.iter_mut().for_each(leave_out),
-        Value::Object(object) => {
-            let kind = object.get("type").and_then(Value::as_str).map(str::to_owned);
-            let holder = match kind.as_deref() {
-                Some("resource") => object.get_mut("resource").and_then(Value::as_object_mut),
-                Some("image" | "audio") => Some(&mut *object),
-                _ => None,
-            };
-            if let Some(holder) = holder {
-                for name in ["text", "blob", "data"] {
-                    if let Some(content) = holder.get_mut(name) {
-                        *content = LEFT_OUT.into();
-                    }
-                }
-            }
-            object.values_mut().for_each(leave_out);
-        }
-        _ => {}
     }
 }
 
@@ -251,6 +260,63 @@ mod tests {
             !shown.contains("MARKER") && shown.contains("kept") && shown.contains("file:///a"),
             "{shown}"
         );
+    }
+
+    /// REQ-ISEC-01
+    #[test]
+    fn contents_of_resources_are_left_out_of_what_is_asked_too() {
+        let image = json!({"type": "image", "mimeType": "image/png", "data": "MARKER"});
+        let resource = json!({"type": "resource", "resource": {"uri": "file:///a", "text": "MARKER"}});
+        let told = json!({"type": "tool_result", "content": [resource], "structuredContent":
+            {"contents": [{"uri": "file:///a", "text": "MARKER"}]}});
+        for content in [image, resource, told] {
+            let asked = json!({"messages": [{"role": "user", "content": [content]}], "maxTokens": 7});
+            for shown in [params(&asked.to_string()), sent(&asked.to_string(), None)] {
+                assert!(!shown.contains("MARKER") && shown.contains("[not recorded]"), "{shown}");
+                assert!(shown.contains("\"maxTokens\":7"), "{shown}");
+            }
+        }
+        let structured = json!({"data": {"resource": {"uri": "file:///a", "text": "MARKER"}}});
+        for structured in [structured.clone(), json!({"text": structured.to_string()})] {
+            let shown = result(&structured.to_string());
+            assert!(!shown.contains("MARKER") && shown.contains("file:///a"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_people_answer_is_between_them_and_who_asked() {
+        let given = json!({"name": "x", "inputResponses": {"a": {"content": {"pet": "MARKER"}}},
+            "requestState": "MARKER", "_meta": {"label": "MARKER"}});
+        assert_eq!(params(&given.to_string()), "{\"name\":\"x\"}");
+    }
+
+    #[test]
+    fn names_and_ids_hold_no_secrets() {
+        let code = aql::autonomy::code::write(&[7; 18]);
+        for plain in [
+            "tools/call",
+            "search_code",
+            "7",
+            "0192f0c1b7a87d3e9c4f5a6b7c8d9e0f",
+            "r-A8fk29dLq0Zx7Tn3Vb5M",
+            "0192f0c1-b7a8-7d3e-9c4f-5a6b7c8d9e0f",
+            "Claude Code 2.1",
+            "pt-1",
+            "",
+            "näher",
+        ] {
+            assert!(matches!(name(plain), Cow::Borrowed(shown) if shown == plain), "{plain}");
+        }
+        for (given, secret) in [
+            ("sk-live0123456789", "0123456789"),
+            ("login password=hunter2", "hunter2"),
+            ("{\"password\":\"hunter2\"}", "hunter2"),
+            ("Bearer a1b2c3d4e5", "a1b2c3"),
+            ("eyJhbGciOiJIUzI1NiJ9.e30.abc", "e30"),
+            (code.as_str(), code.as_str()),
+        ] {
+            assert!(!name(given).contains(secret), "{}", name(given));
+        }
     }
 
     /// REQ-ISEC-02

@@ -246,10 +246,11 @@ impl Said {
 }
 
 fn event(event: GivenEvent<'_>) -> Happening {
+    let attributes = veil::kept_of(&event.name, event.attributes).0.into_owned();
     Happening {
         name: named(event.name),
         at: Nanos::try_from(event.time_unix_nano).unwrap_or(Nanos::MAX),
-        attributes: veil::kept(event.attributes).0.into_owned(),
+        attributes,
     }
 }
 

@@ -65,10 +65,13 @@ pub fn is_likely(time: Nanos, now: Nanos) -> bool {
 /// Holds a span that was not recorded here to what holds for all: no secrets, and no value too long.
 pub(super) fn tidy(span: &mut Span) {
     veil::text(&mut span.name);
-    span.events.iter_mut().for_each(|event| veil::text(&mut event.name));
-    let events = span.events.iter_mut().map(|event| &mut event.attributes);
+    for event in &mut span.events {
+        veil::text(&mut event.name);
+        veil::veil_of(&event.name, &mut event.attributes);
+        preview::cut(&mut event.attributes);
+    }
     let links = span.links.iter_mut().map(|link| &mut link.attributes);
-    for attributes in events.chain(links).chain([&mut span.attributes]) {
+    for attributes in links.chain([&mut span.attributes]) {
         veil::veil(attributes);
         preview::cut(attributes);
     }

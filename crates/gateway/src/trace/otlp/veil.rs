@@ -1,5 +1,5 @@
 //! Secrets in what is reported: by the same rules as in our own calls, in names and texts, in JSON within texts and in
-//! addresses, and the codes of people as well.
+//! addresses, and the codes of people as well. Contents of resources are left out as in those.
 
 use aql::{autonomy::code, confirm};
 use serde_json::Value;
@@ -11,6 +11,7 @@ use super::{
 use crate::trace::{
     Attributes, Sorted, names,
     preview::{self, PREVIEW_BYTES},
+    redact::contents,
 };
 
 const REDACTED: &str = "[redacted]";
@@ -44,11 +45,19 @@ const SECRET: [&str; 22] = [
 const PLAIN: [&str; 4] =
     [names::PROGRESS_TOKEN, names::STOP_REASON, "gen_ai.token.type", "gen_ai.response.finish_reasons"];
 
+/// What the token of a request's progress is called where its progress is told.
+const TOLD_TOKEN: &str = "token";
+
 /// Puts `[redacted]` in place of what is secret.
 pub(super) fn veil(attributes: &mut Attributes) {
+    veil_of("", attributes);
+}
+
+/// The same for what is said of something that happened. The token of a progress is no secret.
+pub(super) fn veil_of(event: &str, attributes: &mut Attributes) {
     let mut renamed = Vec::new();
     for (name, value) in attributes.iter_mut() {
-        let known = known(name);
+        let known = known_in(event, name);
         hide(name, known, value);
         if known.holds_secret {
             renamed.push(name.to_owned());
@@ -63,11 +72,16 @@ pub(super) fn veil(attributes: &mut Attributes) {
 
 /// Attributes as they were given, without secrets and with none too long, and what is known of their names. The last of
 /// several with the same name stands, as in an object.
-pub(super) fn kept(mut given: Pairs<'_>) -> (Sorted<'_>, Gathered) {
+pub(super) fn kept(given: Pairs<'_>) -> (Sorted<'_>, Gathered) {
+    kept_of("", given)
+}
+
+/// The same for what is said of something that happened.
+pub(super) fn kept_of<'a>(event: &str, mut given: Pairs<'a>) -> (Sorted<'a>, Gathered) {
     let mut gathered = Gathered::default();
     let mut is_long = false;
     for (name, value) in &mut given {
-        let mut of_name = known(name);
+        let mut of_name = known_in(event, name);
         hide(name, of_name, value);
         if of_name.holds_secret
             && let Some(shown) = text_shown(name)
@@ -96,18 +110,40 @@ pub(super) fn text(text: &mut String) {
     }
 }
 
+fn known_in(event: &str, name: &str) -> Known {
+    let mut known = known(name);
+    known.is_secret &= event != names::event::PROGRESS || name != TOLD_TOKEN;
+    known
+}
+
 fn hide(name: &str, known: Known, value: &mut Value) {
     let hides = match value {
         Value::Null | Value::Bool(_) => return,
         Value::Number(_) if !known.is_secret_number => return,
         Value::Number(_) => true,
-        Value::String(_) | Value::Array(_) | Value::Object(_) => known.is_secret,
+        Value::String(_) => known.is_secret,
+        // Counts may stand in lists and objects, too.
+        Value::Array(_) | Value::Object(_) => {
+            let last = name.rsplit('.').next().unwrap_or(name);
+            known.is_secret && (!confirm::is_counting_key(last) || confirm::is_hidden(last, value))
+        }
     };
     if hides {
         *value = Value::String(REDACTED.to_owned());
         return;
     }
     mask(value);
+    match value {
+        Value::String(text) => {
+            if let Some(shown) = contents::left_out(text) {
+                *text = shown;
+            }
+        }
+        Value::Array(_) | Value::Object(_) => {
+            contents::leave_out(value);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
     if let Some(shown) = confirm::recorded_value(name, value) {
         *value = shown;
     }
@@ -212,6 +248,16 @@ mod tests {
         for (name, value) in [
             ("db_password", json!(secret)),
             ("db.connection.password", json!(secret)),
+            ("app.tokens", json!([secret])),
+            ("note", json!({"headers": [["X-Api-Key", secret]]})),
+            ("note", json!(format!("POST /login?user=a&password={secret}"))),
+            ("note", json!(format!("Authorization:Bearer {secret}"))),
+            (
+                "note",
+                json!(format!(
+                    "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0\n{secret}\n-----END PRIVATE KEY-----"
+                )),
+            ),
             ("app.dbPassword", json!([secret])),
             ("db.connection_string", json!(secret)),
             ("http.request.header.cookie", json!([secret])),
@@ -245,11 +291,42 @@ mod tests {
             ("url.full", json!("https://host/x?page=2")),
             ("mcp.progress.token", json!("p1")),
             ("gen_ai.usage.output_tokens", json!(7)),
+            ("usage.tokens", json!({"in": 7, "out": [8]})),
             ("mcp.tool.input_json", json!("{\"query\":\"words\"}")),
         ] {
             let shown = veiled(name, value.clone());
             assert_eq!(shown, json!({name: value}).to_string());
         }
+    }
+
+    /// REQ-ISEC-01
+    #[test]
+    fn contents_of_resources_are_left_out() {
+        let resource = json!({"type": "resource", "resource": {"uri": "file:///a", "text": "MARKER"}});
+        let output = json!({"content": [resource]});
+        for (name, value) in [
+            ("mcp.tool.output_json", json!(output.to_string())),
+            ("mcp.tool.output_json", json!({"content": [{"type": "text", "text": output.to_string()}]})),
+            ("gen_ai.tool.call.result", output),
+            ("note", json!({"contents": [{"uri": "file:///a", "blob": "MARKER"}]})),
+        ] {
+            let shown = veiled(name, value);
+            assert!(!shown.contains("MARKER") && shown.contains("file:///a"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn the_token_of_a_progress_stays_where_progress_is_told() {
+        let told = |event: &str, token: &str| {
+            let mut attributes = Attributes::from([("token".to_owned(), json!(token))]);
+            veil_of(event, &mut attributes);
+            let kept = kept_of(event, vec![("token".into(), json!(token))]).0.into_owned();
+            assert_eq!(kept, attributes);
+            attributes.get("token").cloned()
+        };
+        assert_eq!(told(names::event::PROGRESS, "pt-1"), Some(json!("pt-1")));
+        assert_eq!(told(names::event::PROGRESS, "sk-live0123456789"), Some(json!(REDACTED)));
+        assert_eq!(told("login", "pt-1"), Some(json!(REDACTED)));
     }
 
     #[test]
