@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{
-    fits, names,
+    declared, fits, names,
     types::Types,
     warning::{self, Code, Severity, Warning},
     wiring::{Field, Inner, Node as Wire},
@@ -75,7 +75,9 @@ impl<'a, 't, 'b> Maker<'a, 't, 'b> {
 
     pub(super) fn param(&mut self, name: &str, said: &Said<'a>, at: At<'_>) -> Made {
         let node = self.reader.node(said);
-        self.make(name, node, at)
+        let mut made = self.make(name, node, at);
+        made.param.sensitive |= declared::is_secret(&self.reader.root(), said);
+        made
     }
 
     pub(super) fn make(&mut self, name: &str, mut node: Node<'a>, at: At<'_>) -> Made {

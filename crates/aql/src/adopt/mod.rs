@@ -5,8 +5,10 @@
 //! - No rule here is stricter than the server's own schema, but for names that it does not know. Where an object names
 //!   its fields and says nothing of others, others count as typing errors.
 //! - A default is published as the server's own and never sent: a parameter that is left out is left out upstream too.
+//! - What a schema declares to be secret is sensitive here, as a whole parameter, and so is what is called like a secret.
 //! - The same list always gives the same operations.
 
+mod declared;
 mod describe;
 mod fits;
 mod maker;

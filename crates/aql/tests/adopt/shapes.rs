@@ -279,3 +279,31 @@ fn an_alternative_that_takes_everything_leaves_no_rule() {
         );
     }
 }
+
+/// LREQ-DANGER-15
+#[test]
+fn what_a_schema_declares_to_be_secret_is_sensitive() {
+    let schema = json!({"type": "object", "$defs": {
+        "hidden": {"type": "string", "format": "password"},
+        "tree": {"type": "object", "properties": {"left": {"$ref": "#/$defs/tree"}, "leaf": {"$ref": "#/$defs/hidden"}}},
+        "plain": {"type": "object", "properties": {"next": {"$ref": "#/$defs/plain"}}}},
+    "properties": {
+        "door": {"type": "string", "format": "password"},
+        "window": {"type": "string", "writeOnly": true},
+        "roof": {"anyOf": [{"type": "null"}, {"$ref": "#/$defs/hidden"}]},
+        "house": {"type": "object", "properties": {"cellar": {"type": "string", "writeOnly": true}}},
+        "houses": {"type": "array", "items": {"type": "object", "properties": {"a": {"$ref": "#/$defs/hidden"}}}},
+        "number": {"type": "integer", "writeOnly": true},
+        "tree": {"$ref": "#/$defs/tree"},
+        "street": {"type": "string", "format": "email", "writeOnly": false, "default": "format: password"},
+        "town": {"type": "object", "properties": {"format": {"enum": ["password"]}, "writeOnly": {"type": "boolean"}}},
+        "plain": {"$ref": "#/$defs/plain"},
+    }});
+    let one = one("lock_house", schema);
+    for name in ["door", "window", "roof", "house", "houses", "number", "tree"] {
+        assert!(one.param(name).sensitive, "{name}");
+    }
+    for name in ["street", "town", "plain"] {
+        assert!(!one.param(name).sensitive, "{name}");
+    }
+}

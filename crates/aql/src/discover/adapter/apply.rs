@@ -240,6 +240,7 @@ impl Follow<'_, '_> {
                     }
                     let own = self.own_description(&param).map(str::to_owned);
                     follow(&mut param.definition, said.required, &said.rules, own.as_deref());
+                    param.definition.sensitive |= said.sensitive;
                     param.definition.name.clone_from(&name);
                 }
                 None if param.definition.required => {
@@ -334,6 +335,7 @@ fn follow(definition: &mut define::Param, required: bool, rules: &Rules, own: Op
     if rules.pattern.is_some() {
         definition.pattern.clone_from(&rules.pattern);
     }
+    definition.sensitive |= rules.format.as_deref() == Some("password");
     if let Some(format) = rules.format.as_ref().filter(|format| Format::named(format).is_some()) {
         definition.format = Some(format.clone());
     }

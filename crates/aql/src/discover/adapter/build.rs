@@ -243,7 +243,8 @@ fn made_of(
         if params.iter().any(|known| known.name == name) {
             note(format!("two parameters would be called '{name}'"));
         }
-        params.push(Param { name, kind: param.kind.clone(), required: param.required, rules });
+        let (kind, required) = (param.kind.clone(), param.required);
+        params.push(Param { name, kind, required, sensitive: false, rules });
     }
     Operation {
         name: given.name.clone().unwrap_or_else(|| source.operation_name.clone()),

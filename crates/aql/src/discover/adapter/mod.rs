@@ -86,6 +86,8 @@ pub struct Param {
     /// A type of JSON, or several joined by ` | `.
     pub kind: String,
     pub required: bool,
+    /// Its values are shown and written nowhere, whatever the server says of them.
+    pub sensitive: bool,
     pub rules: Rules,
 }
 

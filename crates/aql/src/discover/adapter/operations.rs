@@ -34,8 +34,18 @@ const KEYS: [&str; 11] = [
     "requires_confirmation",
     "non_idempotent",
 ];
-const PARAM_KEYS: [&str; 9] =
-    ["type", "required", "description", "default", "enum", "minimum", "maximum", "pattern", "format"];
+const PARAM_KEYS: [&str; 10] = [
+    "type",
+    "required",
+    "sensitive",
+    "description",
+    "default",
+    "enum",
+    "minimum",
+    "maximum",
+    "pattern",
+    "format",
+];
 const TYPES: [&str; 6] = ["string", "integer", "number", "boolean", "array", "object"];
 
 /// Reads them category by category.
@@ -197,6 +207,7 @@ fn param(reader: &mut Reader, name: &str, field: &Field<'_>) -> Option<Param> {
         reader.note(at.line, &at.path, message);
     }
     let required = find(&entries, "required").and_then(|field| reader.flag(field)).unwrap_or(false);
+    let sensitive = find(&entries, "sensitive").and_then(|field| reader.flag(field)).unwrap_or(false);
     let mut text = |key: &str| find(&entries, key).and_then(|field| reader.text(field));
     let (description, pattern, format) = (text("description"), text("pattern"), text("format"));
     let mut number = |key: &str| find(&entries, key).and_then(|field| reader.number(field));
@@ -222,5 +233,5 @@ fn param(reader: &mut Reader, name: &str, field: &Field<'_>) -> Option<Param> {
     let default =
         find(&entries, "default").map(|field| field.node.to_json()).filter(|value| *value != Value::Null);
     let rules = Rules { description, default, allowed, minimum, maximum, pattern, format };
-    Some(Param { name: name.to_owned(), kind: kind?.0, required, rules })
+    Some(Param { name: name.to_owned(), kind: kind?.0, required, sensitive, rules })
 }

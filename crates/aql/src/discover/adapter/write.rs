@@ -61,6 +61,9 @@ fn param(param: &Param) -> Value {
     };
     out.insert("type".to_owned(), param.kind.as_str().into());
     out.insert("required".to_owned(), param.required.into());
+    if param.sensitive {
+        out.insert("sensitive".to_owned(), true.into());
+    }
     out.into()
 }
 

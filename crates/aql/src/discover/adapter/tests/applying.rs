@@ -127,6 +127,24 @@ fn rules_of_parameters_can_only_become_stricter() {
 }
 
 #[test]
+fn a_file_can_say_that_a_parameter_is_sensitive() {
+    let text = markdown(&built(""));
+    let line = text.lines().find(|line| line.contains("maximum: 100")).unwrap();
+    let indent = &line[..line.len() - line.trim_start().len()];
+    for said in ["sensitive: true", "format: password"] {
+        let text = text.replace(line, &format!("{line}\n{indent}{said}"));
+        let adapter = read(&text, None).unwrap().adapter;
+        let followed = applied(&adapter, tools(), "");
+        let sensitive = |adopted: &Adopted| {
+            let params = &named(adopted, "get_user").definition.params;
+            params.iter().filter(|param| param.sensitive).map(|param| param.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(sensitive(&followed.adopted), ["per_page"], "{said}");
+        assert!(sensitive(&applied(&reread(&built("")), tools(), "").adopted).is_empty());
+    }
+}
+
+#[test]
 fn a_file_that_wants_confirmation_gets_a_level_that_asks() {
     let text = markdown(&built("")).replacen(
         "danger_level: safe",
