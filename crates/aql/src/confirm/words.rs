@@ -11,7 +11,7 @@ use super::{
     },
 };
 use crate::{
-    adopt::Secrecy,
+    adopt::{self, Secrecy},
     discover::redact::{KNOWN_KEY_BYTES_MIN, REDACTED},
 };
 
@@ -251,7 +251,9 @@ impl<'t> Words<'t> {
             let is_name = between.bytes().all(|byte| b"\"'`\\]".contains(&byte))
                 && is_secret_in_text(known, byte == b'=' || !between.is_empty())
                 && !(is_counting_key(known) && counts(rest));
-            if is_name && !(self.is_address(at + 1, end) && !crate::adopt::is_secret_name(known)) {
+            // Of an address with a password in it, the rest stays.
+            let is_hidden = || adopt::is_secret_name(known) || !self.is_address(at + 1, end);
+            if is_name && is_hidden() {
                 at = self.named(known, at, end, !between.is_empty());
                 (from, is_value) = (at, false);
                 name = (at, at);
