@@ -4,8 +4,8 @@ pub(super) mod contents;
 
 use std::borrow::Cow;
 
-use aql::{autonomy::code, confirm, operation::Operation, registry::Registry};
-use serde_json::{Map, Value};
+use aql::{autonomy::code, confirm, operation::Operation, profile::Mode, registry::Registry};
+use serde_json::{Map, Value, value::RawValue};
 
 use self::contents::leave_out;
 use super::levels::Level;
@@ -15,6 +15,13 @@ const LEFT_OUT: &str = "[not recorded]";
 
 /// The arguments of a tool call that came in. Tells the operations that they name as well.
 pub(super) fn arguments(json: &str, tool: &str, registry: &Registry) -> (Vec<String>, String) {
+    if let Some(operations) = as_they_are(json, tool, registry) {
+        return (operations, json.to_owned());
+    }
+    arguments_looked_through(json, tool, registry)
+}
+
+fn arguments_looked_through(json: &str, tool: &str, registry: &Registry) -> (Vec<String>, String) {
     let Ok(Value::Object(given)) = serde_json::from_str(json) else {
         return (Vec::new(), LEFT_OUT.to_owned());
     };
@@ -30,6 +37,28 @@ pub(super) fn arguments(json: &str, tool: &str, registry: &Registry) -> (Vec<Str
         calls.iter_mut().filter_map(Value::as_object_mut).for_each(|one| call(one, &known, &mut operations));
     }
     (operations, without_contents(&shown))
+}
+
+/// The operations that arguments name, where these can stay as they are: nothing in them is hidden or left out, and none
+/// of the operations declares anything to be secret.
+fn as_they_are(json: &str, tool: &str, registry: &Registry) -> Option<Vec<String>> {
+    #[derive(serde::Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow, default)]
+        operation: Option<Cow<'a, str>>,
+        #[serde(borrow, default)]
+        operations: Option<&'a RawValue>,
+    }
+    // Where a tool is an operation, its arguments are told as those of a call of it.
+    let is_operation = registry.mode() == Mode::Discrete && registry.address(tool).is_some();
+    if is_operation || !stays(json) {
+        return None;
+    }
+    let named: Named<'_> = serde_json::from_str(json).ok()?;
+    let (Some(name), None) = (named.operation, named.operations) else { return None };
+    let known = registry.id(&name).and_then(|id| registry.get(id));
+    let is_open = known.is_none_or(|known| !known.params().iter().any(|param| param.is_sensitive()));
+    is_open.then(|| vec![name.into_owned()])
 }
 
 /// Hides what the operation of one call declares to be secret. Parameters may stand beside its name, too.
@@ -71,6 +100,14 @@ pub(super) fn told(told: Value, level: Level) -> Value {
 
 /// The arguments of a call of another server, in its own spelling. What the operation declares to be secret is so there too.
 pub(super) fn sent(json: &str, operation: Option<&Operation>) -> String {
+    let declares = operation.is_some_and(|known| known.params().iter().any(|param| param.is_sensitive()));
+    if json.starts_with('{') && !declares && stays(json) {
+        return json.to_owned();
+    }
+    sent_looked_through(json, operation)
+}
+
+fn sent_looked_through(json: &str, operation: Option<&Operation>) -> String {
     let Ok(Value::Object(mut arguments)) = serde_json::from_str::<Value>(json) else {
         return LEFT_OUT.to_owned();
     };
@@ -106,7 +143,6 @@ pub(super) fn params(json: &str) -> String {
 
 /// A name or an id that somebody else gave: of a tool, a method, a client, a request. Ids may look random; what is a
 /// secret by its form or by a name within is hidden, and so are codes.
-#[cfg_attr(not(test), expect(dead_code, reason = "rows.rs is to call it for every name that it writes"))]
 pub(super) fn name(text: &str) -> Cow<'_, str> {
     let masked = code::masked(text);
     if masked.is_none() && confirm::is_plain_id(text) {
@@ -351,6 +387,42 @@ mod tests {
             );
         }
         assert!(stays(r#"{"content":[{"type":"text","text":"Echo: m1001z"}],"isError":false}"#));
+    }
+
+    #[test]
+    fn the_short_way_past_arguments_hides_what_the_long_one_does() {
+        let code = aql::autonomy::code::write(&[7; 18]);
+        let registry = registry();
+        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|_| text.into());
+        let call = |params: Value| json!({"operation": "other", "params": params});
+        for (given, is_short) in [
+            (call(json!({"city": "Nîmes", "days": 3, "nested": [{"a": null}]})), true),
+            (call(json!({"password": "hunter2"})), false),
+            (call(json!({"url": "https://me:pw@host/x"})), false),
+            (call(json!({"said": code})), false),
+            (call(json!({"quoted": "a\"b"})), false),
+            (json!({"operation": "open_door", "params": {"door_pin": "1234"}}), false),
+            (json!({"operations": [{"operation": "open_door", "params": {"door_pin": "1234"}}]}), false),
+            (json!({"operation": "other", "operations": []}), false),
+            (json!({"no": "operation"}), false),
+        ] {
+            let text = given.to_string();
+            let (short, long) = (
+                arguments(&text, "mcp_aql_execute", &registry),
+                arguments_looked_through(&text, "mcp_aql_execute", &registry),
+            );
+            assert_eq!((&short.0, read(&short.1)), (&long.0, read(&long.1)), "{given}");
+            assert_eq!(as_they_are(&text, "mcp_aql_execute", &registry).is_some(), is_short, "{given}");
+            for operation in [None, registry.get(registry.id("open_door").unwrap())] {
+                let (short, long) = (sent(&text, operation), sent_looked_through(&text, operation));
+                assert_eq!(read(&short), read(&long), "{given}");
+            }
+        }
+        let twice = r#"{"operation":"other","operation":"open_door","params":{"door_pin":"1234"}}"#;
+        assert!(!arguments(twice, "mcp_aql_execute", &registry).1.contains("1234"));
+        let discrete = json!({"door_pin": "1234"}).to_string();
+        assert!(!arguments(&discrete, "open_door", &built(Mode::Discrete)).1.contains("1234"));
+        assert_eq!(sent("[1]", None), LEFT_OUT);
     }
 
     #[test]

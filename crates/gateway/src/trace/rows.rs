@@ -6,7 +6,6 @@ use std::{
     sync::Arc,
 };
 
-use aql::autonomy::code;
 use serde_json::{Value, value::RawValue};
 
 use super::{
@@ -198,6 +197,7 @@ impl Rows {
 
     fn begin(&mut self, mut began: Began) {
         self.cover_began(&mut began);
+        clear_names(&mut began);
         // Who asks may name any span as that around it, and says nothing of that by it.
         let around = began.ids.parent.filter(|_| began.kind != Kind::Server);
         let parent = around.and_then(|parent| self.open.get(&parent));
@@ -207,7 +207,8 @@ impl Rows {
             return;
         }
         let (operations, input) = self.understood(&began, parent);
-        let operation = operations.first().filter(|_| operations.len() == 1).map(|name| code::mask(name));
+        let operation = operations.first().filter(|_| operations.len() == 1);
+        let operation = operation.map(|name| redact::name(name).into_owned());
         let level = self.level(&began, &operations).min(parent.map_or(Level::Preview, |parent| parent.level));
         // What belongs to a call says no less of it than the call itself may.
         if let Some(parent) = around.and_then(|parent| self.open.get_mut(&parent))
@@ -246,12 +247,10 @@ impl Rows {
             preview::keep(&mut attributes, name, input);
         }
         let name = match (&began.about, &operation) {
-            (About::Workflow { name, .. }, _) => format!("workflow {}", code::mask(name)),
+            (About::Workflow { name, .. }, _) => format!("workflow {name}"),
             (_, Some(operation)) if began.method.is_empty() => operation.clone(),
             (_, Some(operation)) => format!("{} {operation}", began.method),
-            (About::Tool(about) | About::Prompt(about), None) => {
-                format!("{} {}", began.method, code::mask(about))
-            }
+            (About::Tool(about) | About::Prompt(about), None) => format!("{} {about}", began.method),
             (About::Resource(_) | About::Nothing, None) => began.method.clone(),
         };
         let span = Span {
@@ -374,7 +373,7 @@ impl Rows {
             set(names::TRANSPORT, began.transport.into());
             set(names::DIRECTION, live::direction(began.kind).into());
         }
-        if let Ok(id) = serde_json::from_str(&code::mask(&began.rpc_id)) {
+        if let Some(id) = id(&began.rpc_id) {
             set(names::RPC_ID, id);
         }
         set(names::CONNECTION, began.session.id().into());
@@ -382,7 +381,8 @@ impl Rows {
         let named = began.client.as_deref().and_then(|client| part(client, "name"));
         let named = named.and_then(|name| serde_json::from_str::<String>(&name).ok());
         if let Some(client) = named.as_deref().or(began.session.client_name()) {
-            set(names::CLIENT, preview::beginning(code::mask(client), CLIENT_BYTES_MAX).into());
+            let client = redact::name(client).into_owned();
+            set(names::CLIENT, preview::beginning(client, CLIENT_BYTES_MAX).into());
         }
         if let Some(parent) = &began.parent_request {
             set(names::PARENT_REQUEST_ID, (**parent).into());
@@ -394,14 +394,14 @@ impl Rows {
             set(names::OPERATION, operation.into());
         }
         if let Some(token) = &began.progress_token {
-            set(names::PROGRESS_TOKEN, serde_json::from_str(&code::mask(token)).unwrap_or(Value::Null));
+            set(names::PROGRESS_TOKEN, id(token).unwrap_or_default());
         }
         match &began.about {
             About::Nothing => {}
-            About::Tool(tool) => set(names::TOOL, code::mask(tool).into()),
+            About::Tool(tool) => set(names::TOOL, tool.as_str().into()),
             About::Resource(uri) => set(names::RESOURCE, redact::uri(uri).into()),
-            About::Prompt(name) => set(names::PROMPT, code::mask(name).into()),
-            About::Workflow { name, .. } => set(names::WORKFLOW, code::mask(name).into()),
+            About::Prompt(name) => set(names::PROMPT, name.as_str().into()),
+            About::Workflow { name, .. } => set(names::WORKFLOW, name.as_str().into()),
         }
         preview::cut(&mut attributes);
         attributes
@@ -602,6 +602,27 @@ impl Rows {
     fn tell(&mut self, name: &'static str, at: Nanos, span: &Span, data: String) {
         let session = span.session.clone();
         self.events.push(Event { name, at, session, trace: span.trace, span: span.id, data });
+    }
+}
+
+/// Takes what looks like a secret out of names that others gave.
+fn clear_names(began: &mut Began) {
+    let about = match &mut began.about {
+        About::Tool(name) | About::Prompt(name) | About::Workflow { name, .. } => Some(name),
+        About::Nothing | About::Resource(_) => None,
+    };
+    for text in [Some(&mut began.method), about].into_iter().flatten() {
+        if let Cow::Owned(cleared) = redact::name(text) {
+            *text = cleared;
+        }
+    }
+}
+
+/// An id that somebody else gave, as JSON.
+fn id(given: &str) -> Option<Value> {
+    match serde_json::from_str(given).ok()? {
+        Value::String(text) => Some(redact::name(&text).into()),
+        other => Some(other),
     }
 }
 
