@@ -43,7 +43,10 @@ impl List {
             // Some lists are of names alone.
             Next::Header => !is_headers_name(text),
             Next::Key if pem::closes(text) => false,
-            Next::Key => return true,
+            Next::Key if pem::is_line(text) => return true,
+            // How it is encrypted, which is followed by an empty line.
+            Next::Key if text.trim().is_empty() || text.contains(": ") => return false,
+            Next::Key => false,
         };
         self.next = Next::Plain;
         if secrets::announces(text) {

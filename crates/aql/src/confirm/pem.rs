@@ -24,16 +24,14 @@ pub(super) fn hidden(text: &str) -> Cow<'_, str> {
         let (before, from) = rest.split_at(start);
         // None is looked for behind the last one, which takes long where there are many beginnings.
         let closed = last_end.filter(|left| from.len() >= *left).and_then(|_| from.find(END));
-        let end = match closed {
-            Some(end) if holds_key(from.get(..end).unwrap_or_default()) => end,
-            Some(_) => 0,
-            None => matter(from),
+        let (end, is_key) = match closed {
+            Some(end) => (end, holds_key(from.get(..end).unwrap_or_default())),
+            None => (matter(from), true),
         };
+        let (between, behind) = from.split_at_checked(end).unwrap_or((from, ""));
         shown.push_str(before);
-        if end > 0 {
-            shown.push_str(REDACTED);
-        }
-        rest = from.get(end..).unwrap_or_default();
+        shown.push_str(if is_key && !between.is_empty() { REDACTED } else { between });
+        rest = behind;
     }
     if shown.is_empty() {
         return Cow::Borrowed(text);
@@ -46,6 +44,13 @@ pub(super) fn hidden(text: &str) -> Cow<'_, str> {
 pub(super) fn is_open(text: &str) -> bool {
     let behind = text.rfind(END).map_or(text, |place| text.get(place..).unwrap_or_default());
     body(behind).is_some()
+}
+
+/// Whether a text behind its first line may be a line of a key. Whoever only speaks of such lines writes words.
+pub(super) fn is_line(text: &str) -> bool {
+    let text = text.trim();
+    let is_word = !text.contains(char::is_whitespace);
+    is_word && (text.len() >= LINE_BYTES_MIN || text.contains(|c: char| c.is_ascii_digit() || c == '='))
 }
 
 /// Whether the last line of a key is in a text.

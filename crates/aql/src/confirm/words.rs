@@ -2,7 +2,7 @@
 
 mod value;
 
-use self::value::Quote;
+use self::value::{Brackets, Quote};
 use super::{
     address, pem, plain,
     secrets::{
@@ -14,6 +14,11 @@ use crate::{
     adopt::{self, Secrecy},
     discover::redact::{KNOWN_KEY_BYTES_MIN, REDACTED},
 };
+
+/// Names of secrets are shorter.
+const NAME_BYTES_MAX: usize = 128;
+/// What stands between a name and what joins it to its value is not longer.
+const BETWEEN_BYTES_MAX: usize = 8;
 
 /// A text without what looks like a secret in it. The name is that of the member which holds it.
 pub(super) fn text(name: &str, text: &str) -> String {
@@ -66,6 +71,8 @@ enum Next {
     Line,
     /// So is everything to where this ends, in the same line.
     Until(Quote),
+    /// The same for a list or an object.
+    Within(Brackets),
 }
 
 /// A text that is looked through, and what is shown of it as far as that differs.
@@ -151,7 +158,20 @@ impl<'t> Words<'t> {
                     return;
                 }
             },
+            Next::Within(brackets) => match self.bracket(brackets, start, end) {
+                Ok(at) => {
+                    self.hide(start, at);
+                    place = at;
+                }
+                Err(open) => {
+                    self.hide(start, end);
+                    self.next = Next::Within(open);
+                    return;
+                }
+            },
             Next::Argument if !core.starts_with('-') => place = self.value(start, end, false),
+            // A name of its own, as in YAML.
+            Next::Value { anywhere: true, .. } if is_name_with_colon(self.part(start, end)) => {}
             Next::Value { may_be_call, .. } if core.bytes().any(|byte| byte != b'-') => {
                 place = self.value(start, end, may_be_call);
             }
@@ -214,6 +234,7 @@ impl<'t> Words<'t> {
     /// Looks at the names and values of a word, from there on.
     fn pairs(&mut self, start: usize, end: usize) {
         let (mut from, mut at) = (start, start);
+        let closing = start + self.part(start, end).trim_end_matches(QUOTES).len();
         // The piece before, which is a name where a quote is all that stands between.
         let (mut name, mut is_value) = ((start, start), false);
         while at < end {
@@ -247,8 +268,11 @@ impl<'t> Words<'t> {
                 name = (from, at);
             }
             let between = self.part(name.1, at);
-            let known = name_in(self.part(name.0, name.1));
-            let is_name = between.bytes().all(|byte| b"\"'`\\]".contains(&byte))
+            // Whoever writes thousands of these must not have all before each of them looked at.
+            let begin = self.text.floor_char_boundary(name.0.max(name.1.saturating_sub(NAME_BYTES_MAX)));
+            let known = name_in(self.part(begin.max(name.0), name.1));
+            let is_name = between.len() <= BETWEEN_BYTES_MAX
+                && between.bytes().all(|byte| b"\"'`\\]".contains(&byte))
                 && is_secret_in_text(known, byte == b'=' || !between.is_empty())
                 && !(is_counting_key(known) && counts(rest));
             // Of an address with a password in it, the rest stays.
@@ -262,7 +286,7 @@ impl<'t> Words<'t> {
                 }
                 continue;
             }
-            let fills = byte == b'=' && ends_piece(rest.get(run..).unwrap_or_default());
+            let fills = byte == b'=' && (at + run >= closing || ends_piece(self.byte(at + run)));
             self.look(from, if fills { at + run } else { at }, is_value);
             is_value = true;
             at += run;
@@ -340,9 +364,17 @@ fn counts(joint: &str) -> bool {
 }
 
 /// Whether this stands behind a piece, so that what joins only fills it up.
-fn ends_piece(rest: &str) -> bool {
-    rest.trim_end_matches(QUOTES).is_empty()
-        || rest.starts_with([',', ';', ')', ']', '}', '>', '&', '?', '|'])
+fn ends_piece(next: u8) -> bool {
+    matches!(next, b',' | b';' | b')' | b']' | b'}' | b'>' | b'&' | b'?' | b'|')
+}
+
+/// Whether a word is a name that something follows.
+fn is_name_with_colon(word: &str) -> bool {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.\"'".contains(&byte);
+    word.strip_suffix(':').is_some_and(|name| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || "\"'_".contains(c))
+            && name.bytes().all(is_of_name)
+    })
 }
 
 /// The name in what stands before its value. Ends of lines may be written out before it.

@@ -56,7 +56,7 @@ pub(super) struct Losses {
 
 impl Losses {
     fn are_recent(&mut self, lost: u64, now: Instant) -> bool {
-        if std::mem::replace(&mut self.known, lost) != lost {
+        if std::mem::replace(&mut self.known, lost) < lost {
             self.seen = Some(now);
         }
         self.seen.is_some_and(|seen| now.saturating_duration_since(seen) < RECENT)

@@ -126,7 +126,7 @@ impl OwnedElsewhere {
             None => Map::new(),
         };
         let self_contained = request.era == Era::SelfContained;
-        let wanted = self_contained.then(|| {
+        let wanted = gateway.recorder().filter(|_| self_contained).map(|_| {
             let mut asked_for = params.clone();
             asked_for.retain(|name, _| !OF_ONE_TIME.contains(&name.as_str()));
             Wanted::of(request.method, "", &asked_for)

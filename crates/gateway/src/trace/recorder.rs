@@ -22,7 +22,9 @@ use super::{
     open::{Ended, Entry, OpenSpan},
     otlp,
     parked::{Asked, Parked, Wanted},
+    preview,
     queue::{ENTRIES_MAX, Queue},
+    redact,
     rows::{Rows, Started},
     stopping::{Stopping, Wish},
 };
@@ -32,6 +34,10 @@ use crate::{
     session::Session,
     store::traces::{Batch, Packed},
 };
+
+/// How many questions of a server are named, and how much of their names is told.
+const ASKED_MAX: usize = 16;
+const ASKED_BYTES_MAX: usize = 128;
 
 /// Somebody who takes what was recorded.
 pub trait Sink: Send {
@@ -171,7 +177,8 @@ impl Recorder {
 
     /// Leaves a request open whose client has to call again.
     pub(crate) fn park(&self, span: Arc<OpenSpan>, wanted: Wanted, asked: Asked<'_>) {
-        let keys: Vec<&String> = asked.questions.keys().collect();
+        let keys = asked.questions.keys().take(ASKED_MAX).map(|key| redact::name(key).into_owned());
+        let keys: Vec<String> = keys.map(|key| preview::beginning(key, ASKED_BYTES_MAX)).collect();
         span.waits_for(json!({"asked": keys}));
         self.parked.park(span, wanted, asked);
     }

@@ -197,7 +197,6 @@ impl Rows {
 
     fn begin(&mut self, mut began: Began) {
         self.cover_began(&mut began);
-        clear_names(&mut began);
         // Who asks may name any span as that around it, and says nothing of that by it.
         let around = began.ids.parent.filter(|_| began.kind != Kind::Server);
         let parent = around.and_then(|parent| self.open.get(&parent));
@@ -208,7 +207,10 @@ impl Rows {
         }
         let (operations, input) = self.understood(&began, parent);
         let operation = operations.first().filter(|_| operations.len() == 1);
-        let operation = operation.map(|name| redact::name(name).into_owned());
+        let operation = operation.map(|name| match began.surface.as_ref() {
+            Some(surface) if surface.registry().id(name).is_some() => name.clone(),
+            _ => redact::name(name).into_owned(),
+        });
         let level = self.level(&began, &operations).min(parent.map_or(Level::Preview, |parent| parent.level));
         // What belongs to a call says no less of it than the call itself may.
         if let Some(parent) = around.and_then(|parent| self.open.get_mut(&parent))
@@ -222,6 +224,7 @@ impl Rows {
         if level == Level::Off {
             return;
         }
+        clear_names(&mut began);
         let is_run = matches!(began.about, About::Workflow { .. });
         let around = around.filter(|_| is_run).and_then(|parent| self.open.get_mut(&parent));
         if is_run && around.is_none() {
@@ -424,7 +427,8 @@ impl Rows {
         let Ended { at, waited, sent_as, mut end, .. } = ended;
         if waits.now > 0 {
             // Nobody is waited for any more, here and in what it was made within.
-            self.each_around(span.parent, |open| open.waited(waits.now, at));
+            let around = span.parent.filter(|_| span.kind != Kind::Server);
+            self.each_around(around, |open| open.waited(waits.now, at));
             waits.end(waits.now, at);
         }
         if let Some((told_at, told)) = progress {
@@ -444,7 +448,9 @@ impl Rows {
         if timed_out && let Some(failed) = &mut end.error {
             failed.kind = TIMEOUT.into();
         }
-        let within = span.parent.filter(|_| end.error.as_ref().is_some_and(|failed| failed.kind == TIMEOUT));
+        let is_timeout =
+            span.kind != Kind::Server && end.error.as_ref().is_some_and(|failed| failed.kind == TIMEOUT);
+        let within = span.parent.filter(|_| is_timeout);
         if let Some(around) = within.and_then(|parent| self.open.get_mut(&parent)) {
             around.timed_out = true;
         }
@@ -556,7 +562,8 @@ impl Rows {
         for _ in 0..DEPTH_MAX {
             let Some((id, open)) = next.and_then(|id| Some((id, self.open.get_mut(&id)?))) else { return };
             with(open);
-            next = open.span.parent;
+            // Who asks may name any span as that around it.
+            next = open.span.parent.filter(|_| open.span.kind != Kind::Server);
             if !std::mem::replace(&mut open.is_fresh, true) {
                 self.fresh.push(id);
             }
@@ -605,11 +612,16 @@ impl Rows {
     }
 }
 
-/// Takes what looks like a secret out of names that others gave.
+/// Takes what looks like a secret out of names that others made up. Those of what there is stay, whatever they look like.
 fn clear_names(began: &mut Began) {
+    let surface = began.surface.as_ref().filter(|_| began.kind == Kind::Server);
     let about = match &mut began.about {
-        About::Tool(name) | About::Prompt(name) | About::Workflow { name, .. } => Some(name),
-        About::Nothing | About::Resource(_) => None,
+        About::Tool(name) if surface.is_some_and(|known| known.registry().address(name).is_none()) => {
+            Some(name)
+        }
+        About::Prompt(name) if began.kind == Kind::Server && began.server.is_none() => Some(name),
+        About::Workflow { name, .. } => Some(name),
+        About::Tool(_) | About::Prompt(_) | About::Nothing | About::Resource(_) => None,
     };
     for text in [Some(&mut began.method), about].into_iter().flatten() {
         if let Cow::Owned(cleared) = redact::name(text) {

@@ -56,6 +56,20 @@ fn values_are_hidden_behind_their_names_wherever_these_stand() {
         ("password: -abc", "password: [redacted]"),
         ("DATABASE_URL=postgres://me:pw@db/x", "DATABASE_URL=postgres://REDACTED@db/x"),
         ("password=abc://def", "password=[redacted]"),
+        ("x {\"credentials\":{\"password\":\"hunter2\"}}", "x {\"credentials\":{[redacted]}}"),
+        ("{'secrets':{'api_key':'a}b','c':[1]}} x", "{'secrets':{[redacted]}} x"),
+        ("{\"secrets\":[\"hunter2\",\"hunter3\"]} x", "{\"secrets\":[[redacted]]} x"),
+        (
+            "{\"secrets\": [\"hunter2\", \"hunter3\"], \"b\": 1} x",
+            "{\"secrets\": [[redacted] [redacted]], \"b\": 1} x",
+        ),
+        ("credentials: {password: hunter2} x", "credentials: {[redacted] [redacted]} x"),
+        ("credentials: {password: hunter2\nuser: bob", "credentials: {[redacted] [redacted]\nuser: bob"),
+        (
+            "credentials:\n  password: hunter2\n  user: bob",
+            "credentials:\n  password: [redacted]\n  user: bob",
+        ),
+        ("secret: password: hunter2", "secret: password: [redacted]"),
         ("[ghp_0123456789abcdef,x]", "[[redacted],x]"),
         ("dXNlcjE6cGFzc3dvcmQxMjM0NTY=", "[redacted]"),
     ] {
@@ -82,9 +96,16 @@ fn words_code_and_prose_stay_as_they_are() {
         "==== Section ==== x=y==z :: :smile: ::1 a=>b",
         "<a href=\"https://host/x?page=2\">word</a>",
         "it's a key: value, and isn't secret",
+        "credentials: see: the manual",
     ] {
         assert_eq!(shown(given), given);
     }
+}
+
+#[test]
+fn a_type_of_tokens_is_no_scheme() {
+    // As much as `token = x` always was.
+    assert_eq!(shown("let token: Token = x;"), "let token: [redacted] = [redacted];");
 }
 
 /// Nobody makes the recorder work for ever by what he writes.
@@ -104,8 +125,13 @@ fn a_long_word_takes_no_longer_than_it_is_long() {
         "x://",
         "\\\"",
         "a=b,)",
+        "\"=",
+        "-----BEGIN PRIVATE KEY----- ",
     ] {
-        for (first, last) in [("", ""), ("password=x", ""), ("a", "))))"), ("password=\"", "x")] {
+        for (first, last) in
+            [("", ""), ("password=x", ""), ("a", "))))"), ("password=\"", "x"), ("", "-----END")]
+        {
+            let last = if last.starts_with(')') { last.repeat(25_000) } else { last.to_owned() };
             let given = format!("{first}{}{last}", piece.repeat(50_000));
             let started = std::time::Instant::now();
             let _ = long_way("note", &given);

@@ -1,7 +1,10 @@
 //! How far a value goes that stands behind a secret's name.
 
 use super::{Next, Words, is_separator};
-use crate::confirm::secrets::{QUOTES, is_header, is_scheme_of_header, is_whole_header};
+use crate::{
+    confirm::secrets::{QUOTES, is_header, is_scheme_of_header, is_whole_header},
+    discover::redact::REDACTED,
+};
 
 /// What stands around a value.
 #[derive(Clone, Copy, PartialEq)]
@@ -11,7 +14,39 @@ pub(super) struct Quote {
     is_escaped: bool,
 }
 
+/// A list or an object that has begun and not ended.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Brackets {
+    depth: u32,
+    /// Within a text, which ends with this.
+    quote: Option<u8>,
+}
+
 impl Words<'_> {
+    /// Where a list or an object ends, or what is still open there.
+    pub(super) fn bracket(&self, open: Brackets, from: usize, end: usize) -> Result<usize, Brackets> {
+        let Brackets { mut depth, mut quote } = open;
+        let mut is_escaped = false;
+        for place in from..end {
+            let byte = self.byte(place);
+            match (byte, quote) {
+                _ if is_escaped => {}
+                (b'"' | b'\'', None) => quote = Some(byte),
+                (_, Some(mark)) if mark == byte => quote = None,
+                (b'{' | b'[', None) => depth += 1,
+                (b'}' | b']', None) => {
+                    depth -= depth.min(1);
+                    if depth == 0 {
+                        return Ok(place);
+                    }
+                }
+                _ => {}
+            }
+            is_escaped = byte == b'\\' && !is_escaped;
+        }
+        Err(Brackets { depth, quote })
+    }
+
     /// Hides the value behind a secret's name and what joins them. Tells how far it goes.
     pub(super) fn named(&mut self, name: &str, joint: usize, end: usize, is_quoted: bool) -> usize {
         let is_colon = self.byte(joint) == b':';
@@ -24,7 +59,10 @@ impl Words<'_> {
         let value_end = self.value(joint + 1, end, false);
         let is_scheme = || is_scheme_of_header(self.part(joint + 1, value_end).trim_matches(QUOTES));
         if is_line && (is_whole_header(name) || is_scheme()) {
-            self.hide(value_end, self.core(value_end, end).1);
+            let (from, to) = self.core(value_end, end);
+            if from < to {
+                self.hide(value_end, to);
+            }
             self.next = Next::Line;
             return end;
         }
@@ -34,9 +72,30 @@ impl Words<'_> {
     /// Hides a value, as far as it goes: to its closing quote, to the next name with a value, or to the end of the word.
     pub(super) fn value(&mut self, start: usize, end: usize, may_be_call: bool) -> usize {
         let word = self.part(start, end);
+        if word.starts_with(REDACTED) {
+            // It is hidden already.
+            return start + REDACTED.len();
+        }
         let bare = word.trim_start_matches(|c| c == '\\' || QUOTES.contains(&c));
         let from = end - bare.len();
         let lead = self.part(start, from);
+        if let Some(place) = lead.find(['"', '\'', '`', '{', '['])
+            && matches!(self.byte(start + place), b'{' | b'[')
+        {
+            // All of a list or an object is meant, whatever is in it.
+            let from = start + place + 1;
+            return match self.bracket(Brackets { depth: 1, quote: None }, from, end) {
+                Ok(at) => {
+                    self.hide(from, at);
+                    at
+                }
+                Err(open) => {
+                    self.hide(from, end);
+                    self.next = Next::Within(open);
+                    end
+                }
+            };
+        }
         if let Some(place) = lead.find(['"', '\'', '`']) {
             let is_escaped = lead.get(..place).is_some_and(|before| before.ends_with('\\'));
             let quote = Quote { mark: self.byte(start + place), is_escaped };
@@ -60,7 +119,8 @@ impl Words<'_> {
         let stop = self.next_pair(from, end);
         let to = start + self.part(start, stop).trim_end_matches(|c| c == '\\' || QUOTES.contains(&c)).len();
         let value = self.part(from, to);
-        if stop == end && is_scheme_of_header(value) {
+        // In code a token is often of the type `Token`.
+        if stop == end && is_scheme_of_header(value) && !value.eq_ignore_ascii_case("token") {
             self.next = Next::Value { anywhere: false, may_be_call: false };
         }
         self.hide(from, to.max(from));

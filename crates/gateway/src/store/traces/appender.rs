@@ -126,6 +126,8 @@ impl Appender {
         let piece_bytes = self.shared.options.cap(part.source) / PIECE_PART;
         let mut done = Appended::default();
         let mut failed = None;
+        // Also where only some of it is written.
+        self.lagging.insert(part);
         for piece in pieces(spans, piece_bytes) {
             match self.append_piece(part, piece, by) {
                 Ok(appended) => done.add(&appended),
@@ -135,7 +137,6 @@ impl Appender {
             }
             self.look(needed(piece), now);
         }
-        self.lagging.insert(part);
         failed.map_or(Ok(done), Err)
     }
 
