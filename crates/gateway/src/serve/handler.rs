@@ -109,16 +109,14 @@ impl Handler {
         let token = context.meta.get_progress_token().map(|token| json!(token.0).to_string());
         let rpc_id = serde_json::to_string(&context.id).unwrap_or_default();
         let request = Inbound {
-            method,
             rpc_id: &rpc_id,
             about,
             input,
             given,
             progress_token: token.as_deref(),
-            session,
             surface: Some(self.gateway.surface()),
-            server: None,
             looks_into: looked_into,
+            ..Inbound::new(method, session)
         };
         Some(Arc::new(OpenSpan::inbound(recorder, request)))
     }

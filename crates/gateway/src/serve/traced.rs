@@ -47,16 +47,12 @@ pub(super) fn call(
     Some(Arc::new(OpenSpan::inbound(
         recorder,
         Inbound {
-            method: TOOLS_CALL,
             rpc_id: &call.id,
             about: About::Tool(call.tool.clone().into_owned()),
             input: call.arguments.map(|arguments| arguments.get()),
             given,
-            progress_token: None,
-            session,
             surface: Some(gateway.surface()),
-            server: None,
-            looks_into: None,
+            ..Inbound::new(TOOLS_CALL, session)
         },
     )))
 }
@@ -70,18 +66,8 @@ pub(super) fn unreadable(
     answer: &Answer,
 ) {
     let Some(recorder) = gateway.recorder().filter(|recorder| recorder.admits()) else { return };
-    let request = Inbound {
-        method: TOOLS_CALL,
-        rpc_id,
-        about: About::Tool(tool.to_owned()),
-        input: None,
-        given,
-        progress_token: None,
-        session,
-        surface: Some(gateway.surface()),
-        server: None,
-        looks_into: None,
-    };
+    let (about, surface) = (About::Tool(tool.to_owned()), Some(gateway.surface()));
+    let request = Inbound { rpc_id, about, given, surface, ..Inbound::new(TOOLS_CALL, session) };
     OpenSpan::inbound(recorder, request).end(End::of(answer));
 }
 
@@ -106,16 +92,13 @@ pub(super) fn elsewhere(
         _ => About::Nothing,
     };
     let request = Inbound {
-        method: request.method,
         rpc_id: id,
         about,
         input: request.params.map(|params| params.get()),
         given,
         progress_token: token.as_deref(),
-        session,
-        surface: None,
         server: gateway.upstreams().and_then(|upstreams| upstreams.whose(request.method, params)),
-        looks_into: None,
+        ..Inbound::new(request.method, session)
     };
     Some(Arc::new(OpenSpan::inbound(recorder, request)))
 }

@@ -63,6 +63,24 @@ pub(crate) struct Inbound<'a> {
     pub(crate) looks_into: Option<&'a str>,
 }
 
+impl<'a> Inbound<'a> {
+    /// One of which nothing else is known.
+    pub(crate) fn new(method: &'a str, session: &'a Arc<Session>) -> Self {
+        Self {
+            method,
+            rpc_id: "",
+            about: About::Nothing,
+            input: None,
+            given: Given::default(),
+            progress_token: None,
+            session,
+            surface: None,
+            server: None,
+            looks_into: None,
+        }
+    }
+}
+
 /// A request that is made of another server.
 pub(crate) struct Outbound<'a> {
     pub(crate) method: &'a str,

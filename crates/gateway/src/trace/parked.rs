@@ -142,11 +142,7 @@ mod tests {
     use super::*;
     use crate::{
         session::{CancelledBy, LOCAL, Session, Stop, Transport},
-        trace::{
-            Recorder, Settings,
-            ids::Given,
-            open::{About, Inbound},
-        },
+        trace::{Recorder, Settings, open::Inbound},
     };
 
     fn recorder() -> Arc<Recorder> {
@@ -154,19 +150,7 @@ mod tests {
     }
 
     fn span(recorder: &Arc<Recorder>, session: &Arc<Session>) -> Arc<OpenSpan> {
-        let request = Inbound {
-            method: "tools/call",
-            rpc_id: "1",
-            about: About::Nothing,
-            input: None,
-            given: Given::default(),
-            progress_token: None,
-            session,
-            surface: None,
-            server: None,
-            looks_into: None,
-        };
-        Arc::new(OpenSpan::inbound(recorder, request))
+        Arc::new(OpenSpan::inbound(recorder, Inbound::new("tools/call", session)))
     }
 
     fn session() -> Arc<Session> {

@@ -1,19 +1,25 @@
 //! From what was told on the way to what is kept: spans with their attributes, and events for who watches.
 
+mod lasting;
+mod said;
+
 use std::{
-    borrow::Cow,
     collections::{HashMap, HashSet},
     sync::Arc,
 };
 
-use serde_json::{Value, value::RawValue};
+use serde_json::Value;
 
+use self::{
+    lasting::{Begun, Waits},
+    said::{arguments_of, clear_names, id, part, understand},
+};
 use super::{
     Attributes, Event, Happening, Kind, Nanos, Span, SpanId, Status,
     levels::Level,
     live,
     names::{self, event},
-    open::{About, Began, End, Ended, Entry, Failed},
+    open::{About, Began, Ended, Entry, Failed},
     preview,
     recorder::{Settings, Underway},
     redact,
@@ -70,57 +76,6 @@ struct Open {
     /// When progress was told last, and what was not told since.
     progress_told: Nanos,
     progress: Option<(Nanos, Value)>,
-}
-
-/// What a request has begun that goes on by itself. The request is over, to who looks at it, when that is.
-#[derive(Default)]
-struct Begun {
-    /// What of it is under way.
-    runs: u32,
-    /// How the request was answered meanwhile.
-    answered: Option<Box<Ended>>,
-    /// How it came out, the worst of it.
-    outcome: Option<(Status, Option<Failed>)>,
-}
-
-impl Begun {
-    /// Counts one out.
-    fn ended(&mut self, status: Status, error: Option<&Failed>) {
-        let weight = |status: Status| match status {
-            Status::Error => 2,
-            Status::Cancelled => 1,
-            Status::Running | Status::Waiting | Status::Ok => 0,
-        };
-        self.runs = self.runs.saturating_sub(1);
-        if self.outcome.as_ref().is_none_or(|(known, _)| weight(status) > weight(*known)) {
-            self.outcome = Some((status, error.cloned()));
-        }
-    }
-}
-
-/// How often somebody is waited for within a span, its own and what is made within it, and since when.
-#[derive(Default, Clone, Copy)]
-struct Waits {
-    now: u32,
-    since: Nanos,
-    before: Nanos,
-}
-
-impl Waits {
-    fn begin(&mut self, at: Nanos) {
-        if self.now == 0 {
-            self.since = at;
-        }
-        self.now += 1;
-    }
-
-    fn end(&mut self, count: u32, at: Nanos) {
-        let was_waiting = self.now > 0;
-        self.now = self.now.saturating_sub(count);
-        if was_waiting && self.now == 0 {
-            self.before += (at - self.since).max(0);
-        }
-    }
 }
 
 impl Open {
@@ -610,77 +565,6 @@ impl Rows {
         let session = span.session.clone();
         self.events.push(Event { name, at, session, trace: span.trace, span: span.id, data });
     }
-}
-
-/// Takes what looks like a secret out of names that others made up. Those of what there is stay, whatever they look like.
-fn clear_names(began: &mut Began) {
-    let surface = began.surface.as_ref().filter(|_| began.kind == Kind::Server);
-    let about = match &mut began.about {
-        About::Tool(name) if surface.is_some_and(|known| known.registry().address(name).is_none()) => {
-            Some(name)
-        }
-        About::Prompt(name) if began.kind == Kind::Server && began.server.is_none() => Some(name),
-        About::Workflow { name, .. } => Some(name),
-        About::Tool(_) | About::Prompt(_) | About::Nothing | About::Resource(_) => None,
-    };
-    for text in [Some(&mut began.method), about].into_iter().flatten() {
-        if let Cow::Owned(cleared) = redact::name(text) {
-            *text = cleared;
-        }
-    }
-}
-
-/// An id that somebody else gave, as JSON.
-fn id(given: &str) -> Option<Value> {
-    match serde_json::from_str(given).ok()? {
-        Value::String(text) => Some(redact::name(&text).into()),
-        other => Some(other),
-    }
-}
-
-/// The arguments among a request's parameters.
-fn arguments_of(params: &str) -> String {
-    part(params, "arguments").unwrap_or_else(|| "{}".to_owned())
-}
-
-/// One member of an object, as JSON.
-fn part(object: &str, name: &str) -> Option<String> {
-    let object: HashMap<Cow<'_, str>, &RawValue> = serde_json::from_str(object).ok()?;
-    object.get(name).map(|part| part.get().to_owned())
-}
-
-/// Looks into a result for what it says of itself.
-fn understand(span: &Span, level: Level, end: &mut End) {
-    #[derive(serde::Deserialize)]
-    struct Told<'a> {
-        #[serde(borrow, default)]
-        error: Option<&'a RawValue>,
-        #[serde(borrow, default, rename = "structuredContent")]
-        structured: Option<&'a RawValue>,
-        #[serde(default, rename = "isError")]
-        is_error: bool,
-    }
-    let Some(output) = &end.output else { return };
-    let Ok(told) = serde_json::from_str::<Told<'_>>(output) else { return };
-    if span.kind == Kind::Client {
-        end.structured = told.structured.map(|structured| structured.get().to_owned());
-        if told.is_error {
-            let said = (level == Level::Preview).then(|| first_text(output)).flatten();
-            let message = said.unwrap_or_default();
-            end.status = Some(Status::Error);
-            end.error = Some(Failed { code: "tool_error".into(), message, kind: "tool_error".into() });
-        }
-    } else if let (Some(failed), Some(error)) = (&mut end.error, told.error) {
-        let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
-        failed.message = error.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
-    }
-}
-
-/// What a tool says first.
-fn first_text(result: &str) -> Option<String> {
-    let result: Value = serde_json::from_str(result).ok()?;
-    let content = result.get("content")?.as_array()?;
-    content.iter().find_map(|part| part.get("text")?.as_str()).map(str::to_owned)
 }
 
 fn happened(span: &mut Span, name: &str, at: Nanos, about: &Value) {

@@ -12,7 +12,6 @@ use aql::{
 use serde_json::{Value, json};
 
 use super::{
-    ids::Given,
     open::{About, End, Entry, Failed, Inbound, Run},
     otlp::Sink as _,
     *,
@@ -387,18 +386,7 @@ async fn a_request_lasts_as_long_as_what_it_has_begun() {
 
 /// A request of which nothing is known.
 fn request(session: &Arc<Session>) -> Inbound<'_> {
-    Inbound {
-        method: "tools/call",
-        rpc_id: "1",
-        about: About::Nothing,
-        input: None,
-        given: Given::default(),
-        progress_token: None,
-        session,
-        surface: None,
-        server: None,
-        looks_into: None,
-    }
+    Inbound { rpc_id: "1", ..Inbound::new("tools/call", session) }
 }
 
 /// Other servers are told which span they are called within, and could come back with it.
