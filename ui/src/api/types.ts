@@ -271,7 +271,7 @@ export interface EventData {
   title?: string;
   status?: string;
   method?: string | null;
-  direction?: "inbound" | "outbound";
+  direction?: "inbound" | "outbound" | "internal";
   tool?: string | null;
   operation?: string | null;
   peer?: string | null;

@@ -125,7 +125,8 @@ function rowOf({ seq, name, data }: LiveEvent): TailRow {
     at_us: data.at_us,
     kind: name,
     status: statusOf(name, data),
-    direction: data.direction ?? null,
+    // What happens within has no arrow.
+    direction: data.direction === "inbound" || data.direction === "outbound" ? data.direction : null,
     title,
     detail: besides(detailOf(name, data), title),
     peer: whereOf({ peer: data.peer ?? null, server: data.server ?? null }),

@@ -37,6 +37,7 @@ pub(super) fn request(span: &Span, finished: Option<Finished<'_>>) -> String {
     told.add("operation", known(names::OPERATION));
     told.add("peer", known(names::PEER));
     told.add("agent", known(names::AGENT));
+    told.add("client", known(names::CLIENT));
     told.add("name", Some(&span.name));
     if let Some(Finished { status, error_code, duration_us }) = finished {
         told.add("status", Some(status));
