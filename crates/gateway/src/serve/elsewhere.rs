@@ -109,9 +109,6 @@ pub(super) struct OwnedElsewhere {
     span: Option<Arc<OpenSpan>>,
 }
 
-/// Members of parameters that say nothing of what is asked for.
-const OF_ONE_TIME: [&str; 3] = ["_meta", "inputResponses", "requestState"];
-
 impl OwnedElsewhere {
     /// What the request says, with what is recorded of it; nothing where its parameters are no object.
     pub(super) fn new(
@@ -126,13 +123,10 @@ impl OwnedElsewhere {
             None => Map::new(),
         };
         let self_contained = request.era == Era::SelfContained;
-        let wanted = gateway.recorder().filter(|_| self_contained).map(|_| {
-            let mut asked_for = params.clone();
-            asked_for.retain(|name, _| !OF_ONE_TIME.contains(&name.as_str()));
-            Wanted::of(request.method, "", &asked_for)
-        });
+        let recorder = gateway.recorder().filter(|_| self_contained);
+        let wanted = recorder.map(|_| Wanted::of_request(request.method, &params));
         let (state, responses) = (params.get("requestState"), params.get("inputResponses"));
-        let goes_on = gateway.recorder().filter(|_| state.is_some() || responses.is_some()).zip(wanted);
+        let goes_on = recorder.filter(|_| state.is_some() || responses.is_some()).zip(wanted);
         let parked = goes_on.and_then(|(recorder, wanted)| {
             let state = state.and_then(Value::as_str).unwrap_or_default();
             let responses = responses.and_then(Value::as_object);

@@ -13,6 +13,7 @@ use super::{
     SpanId,
     open::{End, OpenSpan},
     recorder::lock,
+    redact,
 };
 
 const PARKED_MAX: usize = 1024;
@@ -33,6 +34,13 @@ impl Wanted {
         }
         hash.update(serde_json::to_vec(params).unwrap_or_default());
         Self(hash.finalize().into())
+    }
+
+    /// That of a request by all of its parameters.
+    pub(crate) fn of_request(method: &str, params: &Map<String, Value>) -> Self {
+        let mut params = params.clone();
+        params.retain(|name, _| !redact::BESIDE.contains(&name.as_str()));
+        Self::of(method, "", &params)
     }
 }
 

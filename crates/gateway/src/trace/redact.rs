@@ -130,7 +130,7 @@ fn sent_looked_through(json: &str, operation: Option<&Operation>) -> String {
 
 /// What a request says beside its own: answers of people, what only the other side understands, and what goes with every
 /// message. Answers are between those who gave them and those who asked.
-const BESIDE: [&str; 3] = ["inputResponses", "requestState", "_meta"];
+pub(super) const BESIDE: [&str; 3] = ["inputResponses", "requestState", "_meta"];
 
 /// Any other parameters.
 pub(super) fn params(json: &str) -> String {

@@ -104,11 +104,12 @@ impl Appender {
         Ok(self.trim(part, used.min(cap).saturating_sub(bytes), cap)? > 0)
     }
 
-    /// Whether a file can become smaller. Those of earlier versions cannot.
+    /// Whether a file can become smaller. Those of earlier versions cannot, nor those that are damaged. One that only cannot be
+    /// opened now is not given up for it.
     fn can_shrink(&mut self, part: Part) -> bool {
         match self.file(part).and_then(|file| files::gives_back(file)) {
             Ok(gives_back) => gives_back,
-            Err(error) => error == Error::Busy,
+            Err(error) => matches!(error, Error::Busy | Error::Io),
         }
     }
 
